@@ -1,0 +1,328 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+const (
+	// maxQueued bounds the bytes that wait for a commit; beyond it, writers wait.
+	maxQueued = 64 << 20
+
+	// maxGroupBytes and maxGroupPuts bound one transaction, so that the
+	// first in the queue does not wait for all the others to be written.
+	maxGroupBytes = 8 << 20
+	maxGroupPuts  = 2048
+
+	// requestCost is what a put costs beside its bytes.
+	requestCost = 256
+)
+
+// put is one key and its value. They belong to the committer once queued.
+type put struct {
+	bucket     bucket
+	key, value []byte
+}
+
+// request is a set of puts, or a function over a transaction of its own, that
+// becomes durable as a whole. done, if set, is called by the committer once it
+// has, before any later request begins.
+type request struct {
+	puts   []put
+	fn     func(tx reader) error
+	done   func()
+	log    *Log
+	bytes  int
+	commit *Commit
+}
+
+// Commit is a write on its way to the disk.
+type Commit struct {
+	done chan struct{}
+	err  error
+}
+
+// Wait returns when the write is durable (nil) or cannot become so. It returns
+// the context's error as soon as that ends; the write then goes on.
+func (c *Commit) Wait(ctx context.Context) error {
+	select {
+	case <-c.done:
+		return c.err
+	default:
+	}
+	select {
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Commit) finish(err error) {
+	c.err = err
+	close(c.done)
+}
+
+func newCommit() *Commit { return &Commit{done: make(chan struct{})} }
+
+func failedCommit(err error) *Commit {
+	c := newCommit()
+	c.finish(err)
+	return c
+}
+
+// committer owns all writes of a store: one goroutine takes what waits, writes
+// it in one transaction and answers; while that syncs, the next group gathers.
+type committer struct {
+	db *bolt.DB
+
+	mu      sync.Mutex
+	changed sync.Cond // the queue has got longer or shorter, or closing
+	queue   []*request
+	bytes   int
+	closing bool
+	err     error // of the commit that failed
+
+	failed  chan struct{}
+	stopped chan struct{}
+}
+
+func newCommitter(db *bolt.DB) *committer {
+	c := &committer{db: db, failed: make(chan struct{}), stopped: make(chan struct{})}
+	c.changed.L = &c.mu
+	go c.run()
+	return c
+}
+
+// submit queues a request, waiting while too many bytes wait already.
+func (c *committer) submit(r *request) *Commit {
+	r.commit = newCommit()
+	r.bytes = requestCost
+	for _, p := range r.puts {
+		r.bytes += len(p.key) + len(p.value) + requestCost
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.err == nil && !c.closing && c.bytes > 0 && c.bytes+r.bytes > maxQueued {
+		c.changed.Wait()
+	}
+	switch {
+	case c.err != nil:
+		r.commit.finish(c.err)
+	case c.closing:
+		r.commit.finish(ErrClosed)
+	default:
+		c.queue = append(c.queue, r)
+		c.bytes += r.bytes
+		c.changed.Broadcast()
+	}
+	return r.commit
+}
+
+// close lets the queue run empty and ends the goroutine.
+func (c *committer) close() {
+	c.mu.Lock()
+	c.closing = true
+	c.changed.Broadcast()
+	c.mu.Unlock()
+	<-c.stopped
+}
+
+func (c *committer) failure() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+func (c *committer) run() {
+	defer close(c.stopped)
+	debug.SetPanicOnFault(true)
+	for {
+		group := c.take()
+		if group == nil {
+			return
+		}
+		c.commit(group)
+	}
+}
+
+// take returns the next group, nil when the committer is to end. A request
+// with a function is a group of its own.
+func (c *committer) take() []*request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.queue) == 0 {
+		if c.closing {
+			return nil
+		}
+		c.changed.Wait()
+	}
+	n, size, puts := 0, 0, 0
+	for n < len(c.queue) {
+		r := c.queue[n]
+		if n > 0 && (r.fn != nil || size+r.bytes > maxGroupBytes || puts+len(r.puts) > maxGroupPuts) {
+			break
+		}
+		n++
+		size += r.bytes
+		puts += len(r.puts)
+		if r.fn != nil {
+			break
+		}
+	}
+	group := slices.Clone(c.queue[:n])
+	c.queue = slices.Delete(c.queue, 0, n)
+	return group
+}
+
+// commit writes a group and answers its callers.
+func (c *committer) commit(group []*request) {
+	refused, err := c.write(group)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrFailed, err)
+	}
+	c.release(group, err)
+	for i, r := range group {
+		switch {
+		case err != nil:
+			r.commit.finish(err)
+		case refused[i] != nil:
+			r.commit.finish(refused[i])
+		default:
+			if r.done != nil {
+				r.done()
+			}
+			r.commit.finish(nil)
+		}
+	}
+}
+
+// release gives the group's room in the queue back. With an error the store
+// has failed for good, and whatever waits fails with it.
+func (c *committer) release(group []*request, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range group {
+		c.bytes -= r.bytes
+	}
+	if err != nil {
+		c.err = err
+		close(c.failed)
+		for _, r := range c.queue {
+			r.commit.finish(err)
+		}
+		c.queue, c.bytes, c.closing = nil, 0, true
+	}
+	c.changed.Broadcast()
+}
+
+// write commits a group in one transaction. Requests that contradict committed
+// steps, or whose function gives an error, are refused alone.
+func (c *committer) write(group []*request) (refused []error, err error) {
+	tx, err := c.db.Begin(true)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = damaged("%v", p)
+			abandon(tx)
+		}
+	}()
+	refused = make([]error, len(group))
+	if group[0].fn != nil {
+		if refused[0] = group[0].fn(reader{tx}); refused[0] != nil {
+			return refused, tx.Rollback()
+		}
+		return refused, tx.Commit()
+	}
+	puts := gather(reader{tx}, group, refused)
+	if len(puts) == 0 {
+		return refused, tx.Rollback()
+	}
+	if err := apply(reader{tx}, puts); err != nil {
+		return refused, errors.Join(err, tx.Rollback())
+	}
+	return refused, tx.Commit()
+}
+
+// abandon ends a transaction that panicked, without the scan of the whole file
+// that bbolt's own way out of a failed commit may need.
+func abandon(tx *bolt.Tx) {
+	defer func() { _ = recover() }()
+	_ = tx.Rollback()
+}
+
+// gather returns the puts of a group in the order of buckets and keys. A
+// request whose steps are committed with other bytes is refused, and so is
+// what its log queued behind it.
+func gather(tx reader, group []*request, refused []error) []put {
+	var puts []put
+	seen := map[string][]byte{}
+	for i, r := range group {
+		if r.log != nil && r.log.refused == nil {
+			r.log.refused = conflict(tx, r.puts, seen)
+		}
+		if r.log != nil && r.log.refused != nil {
+			refused[i] = r.log.refused
+			continue
+		}
+		puts = append(puts, r.puts...)
+	}
+	sortPuts(puts)
+	return puts
+}
+
+// sortPuts brings puts into the order of buckets and keys; of equal keys the
+// later one stays the later.
+func sortPuts(puts []put) {
+	slices.SortStableFunc(puts, func(a, b put) int {
+		if a.bucket != b.bucket {
+			return int(a.bucket) - int(b.bucket)
+		}
+		return bytes.Compare(a.key, b.key)
+	})
+}
+
+// conflict finds a step that would overwrite another one.
+func conflict(tx reader, puts []put, seen map[string][]byte) error {
+	for _, p := range puts {
+		if p.bucket != bucketTurns {
+			continue
+		}
+		old, queued := seen[string(p.key)]
+		if !queued {
+			old = bucketTurns.get(tx, p.key)
+		}
+		if old != nil && !bytes.Equal(old, p.value) {
+			o, attempt, step, _ := parseStepKey(p.key)
+			return fmt.Errorf("%w: %s attempt %d step %d", ErrConflict, o, attempt, step)
+		}
+		seen[string(p.key)] = p.value
+	}
+	return nil
+}
+
+// apply puts in order. Blobs that are there stay: equal hashes are equal bytes.
+func apply(tx reader, puts []put) error {
+	current, in := bucketCount, (*bolt.Bucket)(nil)
+	for _, p := range puts {
+		if p.bucket != current {
+			current, in = p.bucket, p.bucket.of(tx)
+		}
+		if (current == bucketBlobs || current == bucketSettings) && in.Get(p.key) != nil {
+			continue
+		}
+		if err := in.Put(p.key, p.value); err != nil {
+			return fmt.Errorf("put in %s: %w", current, err)
+		}
+	}
+	return nil
+}

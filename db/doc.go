@@ -1,0 +1,2 @@
+// Package db is the store.
+package db
