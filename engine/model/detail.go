@@ -1,0 +1,130 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// detail is what the body of an error says, in whatever shape it came.
+type detail struct {
+	object  bool   // it has the form in which model servers report errors
+	code    string // a word; numbers are in status
+	kind    string // "type"
+	param   string
+	message string
+	status  int               // an HTTP status that stands in the body; 0 if none
+	flagged bool              // the prompt was refused by moderation
+	headers map[string]string // of the provider behind a router
+}
+
+// wireError is an error object, or a body that is one.
+type wireError struct {
+	Error    json.RawMessage `json:"error"`
+	Object   text            `json:"object"`
+	Message  json.RawMessage `json:"message"`
+	Type     text            `json:"type"`
+	Code     json.RawMessage `json:"code"`
+	Status   json.RawMessage `json:"status"`
+	Param    text            `json:"param"`
+	Detail   json.RawMessage `json:"detail"`
+	Metadata wireMetadata    `json:"metadata"`
+}
+
+// wireMetadata is what OpenRouter adds to an error.
+type wireMetadata struct {
+	Raw     text            `json:"raw"` // what the provider behind it said
+	Reasons json.RawMessage `json:"reasons"`
+	Flagged text            `json:"flagged_input"`
+	Headers map[string]text `json:"headers"`
+}
+
+// detailOf reads the body of an error.
+func detailOf(raw []byte) detail {
+	body := bytes.TrimSpace(raw)
+	switch firstByte(body) {
+	case '[': // Google sends a list of one
+		var all []json.RawMessage
+		if json.Unmarshal(body, &all) == nil && len(all) > 0 {
+			return detailOf(all[0])
+		}
+	case '{':
+		var w wireError
+		if decode(body, &w) == nil {
+			return w.detail()
+		}
+	case '<':
+		return detail{message: pageTitle(body)}
+	}
+	return detail{message: string(body[:min(len(body), 4*messageLimit)])}
+}
+
+func (w *wireError) detail() detail {
+	switch firstByte(w.Error) {
+	case '{':
+		var inner wireError
+		decode(w.Error, &inner)
+		d := inner.fields()
+		d.object = true
+		return d
+	case '"':
+		d := w.fields()
+		d.object, d.message = true, textOf(w.Error, "")
+		return d
+	}
+	d := w.fields()
+	d.object = w.Object == "error" || d.code != ""
+	if d.message == "" {
+		d.message = detailText(w.Detail)
+	}
+	return d
+}
+
+// fields reads the fields of an error object.
+func (w *wireError) fields() detail {
+	d := detail{
+		kind: string(w.Type), param: string(w.Param), message: textOf(w.Message, ", "),
+		flagged: w.Metadata.Flagged != "" || firstByte(w.Metadata.Reasons) == '[',
+		headers: map[string]string{},
+	}
+	for _, raw := range []json.RawMessage{w.Code, w.Status} {
+		if n, ok := number(raw); ok {
+			if n >= 100 && n < 600 {
+				d.status = int(n)
+			}
+		} else if word := textOf(raw, ""); d.code == "" {
+			d.code = word
+		}
+	}
+	if w.Metadata.Raw != "" {
+		d.message += ": " + string(w.Metadata.Raw)
+	}
+	for name, value := range w.Metadata.Headers {
+		d.headers[name] = string(value)
+	}
+	return d
+}
+
+// detailText reads FastAPI's detail, a string or a list of complaints.
+func detailText(raw json.RawMessage) string {
+	if s := textOf(raw, ", "); s != "" || len(raw) == 0 {
+		return s
+	}
+	return string(raw[:min(len(raw), 4*messageLimit)])
+}
+
+// pageTitle returns the title of an HTML page.
+func pageTitle(page []byte) string {
+	lower := strings.ToLower(string(page[:min(len(page), 4096)]))
+	start := strings.Index(lower, "<title")
+	if start >= 0 {
+		if gt := strings.IndexByte(lower[start:], '>'); gt >= 0 {
+			start += gt + 1
+			if end := strings.Index(lower[start:], "</title"); end >= 0 && len(lower) <= len(page) {
+				return strconv.Quote(string(page[start : start+end]))
+			}
+		}
+	}
+	return "no title"
+}

@@ -1,0 +1,102 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// try sends the request once.
+func (k *call) try(ctx context.Context) (*Reply, *fault) {
+	c := k.client
+	limitName := c.limitName(k.conv)
+	ex := &exchange{body: k.conv.body(limitName)}
+	timed, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	k.sent++
+	began := c.clock.now()
+	ex.do(timed, c.api)
+	at := c.clock.now()
+
+	reply, f := c.outcome(ex, k.conv)
+	if f == nil {
+		c.succeeded.Store(true)
+		c.gate.passed(began)
+		reply.At, reply.Took = at.UTC(), at.Sub(began)
+		return reply, nil
+	}
+	f.limit = f.limit && limitName == limitOld && k.conv.params.MaxTokens > 0
+	if f.rate || f.told > 0 {
+		c.gate.hold(began, f.told)
+	}
+	if f.why != "" && ctx.Err() == nil {
+		k.rejected = append(k.rejected, Rejected{
+			Raw: reply.Raw, Usage: reply.Usage, Why: f.why, Status: ex.status, At: at.UTC(), Took: at.Sub(began),
+		})
+	}
+	return nil, f
+}
+
+// outcome judges what came back. The reply is never nil if the fault is that of
+// a reply.
+func (c *Client) outcome(ex *exchange, conv *Conversation) (*Reply, *fault) {
+	past := c.history()
+	if ex.status == 0 {
+		f := transportFault(ex.err, c.endpoint, past)
+		f.raced = ex.reused && !ex.began && f.reason == ReasonNetwork
+		return nil, f
+	}
+	c.answered.Store(true)
+	if ex.status/100 != 2 {
+		return nil, statusFault(ex, c.endpoint, past)
+	}
+	raw := ex.raw
+	if masked := c.mask(string(raw)); masked != string(raw) {
+		raw = []byte(masked)
+	}
+	if ex.readErr != nil {
+		return &Reply{Raw: raw}, cutBody(ex.readErr)
+	}
+	n := normaliser{turn: conv.turns, taken: conv.ids, mask: c.mask}
+	reply, f := n.normalise(raw)
+	if f != nil {
+		f.status = ex.status
+		if f.rate {
+			f.told = toldWait(ex.header, nil, c.clock.now())
+		}
+	}
+	return reply, f
+}
+
+// cutBody is the fault of a reply whose body did not come to its end.
+func cutBody(err error) *fault {
+	f := replyFault(WhyCutBody, "the reply broke off: "+err.Error())
+	f.reason, f.cause = ReasonNetwork, err
+	switch {
+	case errors.Is(err, errTooLarge):
+		f.why, f.reason, f.message = WhyTooLarge, ReasonServer, err.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		f.reason, f.message = ReasonTimeout, "the reply did not end within the time limit of a request"
+	}
+	return f
+}
+
+// lastWord makes a fault that used up all tries fatal if the endpoint has never
+// sent anything but web pages: the URL is that of something else.
+func (c *Client) lastWord(f *fault) {
+	if f.page && !c.succeeded.Load() {
+		f.class, f.reason = Fatal, ReasonEndpoint
+		f.message = "no model answers at " + c.endpoint.URL + "; is the base_url right? " + f.message
+	}
+}
+
+func (c *Client) logFault(ctx context.Context, k *call, f *fault, pause time.Duration, again bool) {
+	if !c.log.Enabled(ctx, slog.LevelDebug) {
+		return
+	}
+	c.log.LogAttrs(ctx, slog.LevelDebug, "model request brought no reply",
+		slog.String("reason", f.reason), slog.Int("status", f.status), slog.Int("tries", k.sent),
+		slog.Bool("again", again), slog.Duration("pause", pause), slog.Duration("told", f.told),
+		slog.String("message", oneLine(c.mask(f.message))))
+}
