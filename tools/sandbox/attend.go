@@ -1,0 +1,185 @@
+package sandbox
+
+import (
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Exit codes that a shell has by convention.
+const (
+	exitTimeout = 124
+	exitNoDir   = 126
+	exitSignal  = 128 // plus the signal's number
+)
+
+// settle is how long processes are given to die of SIGKILL before the process
+// table is searched again for those that it did not reach.
+const settle = 20 * time.Millisecond
+
+// attend watches the command to its end, reports it, and stays as long as
+// processes are left that the command started.
+func (s *supervisor) attend() int {
+	if s.shell == 0 {
+		return s.leave(true)
+	}
+	timedOut, stopped := s.watch()
+	if stopped {
+		// No result: the call is lost, and is said to be.
+		return s.leave(s.end(stopGrace))
+	}
+	clean := true
+	if timedOut {
+		clean = s.end(s.spec.Grace)
+	}
+	select {
+	case <-s.eof:
+	case <-time.After(drainLimit):
+	}
+	s.publish(s.result(timedOut))
+	if !clean {
+		return s.leave(false)
+	}
+	return s.leave(s.linger())
+}
+
+// watch waits for the shell's end, for the timeout or for a signal to stop.
+func (s *supervisor) watch() (timedOut, stopped bool) {
+	var timeout <-chan time.Time
+	if s.spec.Timeout > 0 {
+		timeout = time.After(time.Until(s.begun.Add(s.spec.Timeout)))
+	}
+	for {
+		if s.reap(); s.ended {
+			return false, false
+		}
+		select {
+		case <-s.children:
+		case <-s.stop:
+			return false, true
+		case <-timeout:
+			return true, false
+		case <-s.deadline:
+			return true, false
+		}
+	}
+}
+
+// linger stays as parent of the processes that outlived the shell. It ends
+// them when it is told to, and at the deadline.
+func (s *supervisor) linger() bool {
+	s.output.forget()
+	for s.reap() {
+		select {
+		case <-s.children:
+		case <-s.stop:
+			return s.end(stopGrace)
+		case <-s.deadline:
+			return s.end(stopGrace)
+		}
+	}
+	return true
+}
+
+// leave records whether anything is left.
+func (s *supervisor) leave(clean bool) int {
+	if !clean {
+		return 1
+	}
+	_ = appendMark(s.started, mark{Ended: true})
+	return 0
+}
+
+func (s *supervisor) result(timedOut bool) Result {
+	r := Result{Shell: s.spec.Shell, Took: s.took, TimedOut: timedOut}
+	if !s.ended {
+		r.Took = time.Since(s.begun)
+	}
+	r.Output, r.Dropped = s.output.text()
+	if state, ok := readState(s.call.file(stateFile)); ok {
+		r.Shell = state
+	}
+	switch {
+	case timedOut:
+		r.ExitCode = exitTimeout
+	case s.status.Signaled():
+		r.ExitCode = exitSignal + int(s.status.Signal())
+	default:
+		r.ExitCode = s.status.ExitStatus()
+	}
+	if s.ended && s.status.Signaled() {
+		r.Signal = unix.SignalName(s.status.Signal())
+	}
+	return r
+}
+
+// reap collects the children that have ended, adopted ones included, and says
+// whether there are others.
+func (s *supervisor) reap() (alive bool) {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+		switch {
+		case err == syscall.EINTR:
+		case err != nil:
+			return false
+		case pid == 0:
+			return true
+		case pid == s.shell:
+			s.ended, s.status, s.took = true, status, time.Since(s.begun)
+		}
+	}
+}
+
+// end ends every process that comes from the command: politely, and after the
+// grace by force. It says whether none is left.
+func (s *supervisor) end(grace time.Duration) bool {
+	s.signal(unix.SIGTERM)
+	if s.gone(grace) {
+		return true
+	}
+	// As their subreaper it becomes the parent of every process whose own
+	// parent dies, so that none drops out of the tree while it is cut down.
+	for limit := time.Now().Add(killLimit); time.Now().Before(limit); {
+		s.signal(unix.SIGKILL)
+		if s.gone(settle) {
+			return true
+		}
+	}
+	return false
+}
+
+// gone waits until no child is left, for at most d.
+func (s *supervisor) gone(d time.Duration) bool {
+	limit := time.After(d)
+	for s.reap() {
+		select {
+		case <-s.children:
+		case <-limit:
+			return !s.reap()
+		}
+	}
+	return true
+}
+
+// signal sends a signal to the shell's process group, at once, and to the
+// descendants outside of it.
+func (s *supervisor) signal(sig syscall.Signal) {
+	list, _ := processes()
+	tree := descendants(list, syscall.Getpid())
+	// Once the shell is reaped its number is its group's only while the group
+	// has members.
+	group := !s.ended
+	for _, p := range tree {
+		group = group || p.group == s.shell
+	}
+	if group {
+		_ = syscall.Kill(-s.shell, sig)
+	}
+	for _, p := range tree {
+		if p.group != s.shell {
+			_ = syscall.Kill(p.pid, sig)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Exec implements Sandbox.
+func (l *Local) Exec(ctx context.Context, c Command) (Result, error) {
+	if err := l.enter(); err != nil {
+		return Result{}, err
+	}
+	defer l.leave()
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
+	if strings.IndexByte(c.Script, 0) >= 0 {
+		// No shell can be given one: an argument of a program ends there.
+		return Result{Output: []byte("the command holds a NUL byte\n"), ExitCode: exitNoDir, Shell: c.Shell}, nil
+	}
+	r, err := l.start(c)
+	if err != nil {
+		return Result{}, fmt.Errorf("run command %s: %w", c.Key, err)
+	}
+	res, err := l.await(ctx, r)
+	if err != nil {
+		return Result{}, fmt.Errorf("run command %s: %w", c.Key, err)
+	}
+	return res, nil
+}
+
+// start starts the supervisor of a command.
+func (l *Local) start(c Command) (*run, error) {
+	folder, err := l.call(c.Key)
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(l.spec(folder, c))
+	if err != nil {
+		return nil, err
+	}
+	started, err := folder.create()
+	if err != nil {
+		return nil, err
+	}
+	defer started.Close()
+	r, err := l.launch(folder, l.mark(c.Key), started, text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrSupervisor, err)
+	}
+	return r, nil
+}
+
+// mark is the value by which the processes of a call are known. It ends so that
+// it begins no other call's.
+func (l *Local) mark(key string) string { return l.markAll() + key + "/" }
+
+// markAll begins the marks of all calls.
+func (l *Local) markAll() string { return l.nonce + "/" }
+
+func (l *Local) spec(folder call, c Command) spec {
+	if c.Grace <= 0 {
+		c.Grace = DefaultGrace
+	}
+	if c.Head <= 0 && c.Tail <= 0 {
+		c.Head, c.Tail = DefaultHead, DefaultTail
+	}
+	dir := c.Shell.Cwd
+	if dir == "" {
+		dir = l.root
+	}
+	switch {
+	case filepath.IsAbs(c.Dir):
+		dir = filepath.Clean(c.Dir)
+	case c.Dir != "":
+		dir = filepath.Join(dir, c.Dir)
+	}
+	return spec{
+		Folder: folder.folder, Script: []byte(c.Script), Shell: c.Shell,
+		Dir: dir, Chosen: c.Dir != "", Root: l.root, Owned: !l.SharedCwd(),
+		Timeout: c.Timeout, Grace: c.Grace, Deadline: l.opts.Deadline,
+		Head: c.Head, Tail: c.Tail,
+	}
+}
+
+// await waits for the report, or ends the command when ctx or the sandbox ends.
+func (l *Local) await(ctx context.Context, r *run) (Result, error) {
+	select {
+	case <-r.told:
+	case <-ctx.Done():
+		l.end(r)
+	case <-l.stopping:
+		l.end(r)
+	}
+	<-r.told
+	switch {
+	case r.report.Result != nil:
+		return *r.report.Result, nil
+	case ctx.Err() != nil:
+		return Result{}, ctx.Err()
+	case l.isClosed():
+		return Result{}, ErrClosed
+	}
+	<-r.done
+	if err := l.killCall(r.call, r.mark); err != nil {
+		l.opts.Log.Warn("processes of a broken call are left", "call", r.call.folder, "err", err)
+	}
+	return Result{}, fmt.Errorf("%w: %s", ErrSupervisor, r.failure())
+}
+
+// end ends a supervisor, and what it watches, and waits for that.
+func (l *Local) end(r *run) {
+	_ = r.process.Signal(unix.SIGTERM)
+	select {
+	case <-r.done:
+	case <-time.After(stopGrace + killLimit + time.Second):
+		_ = r.process.Kill()
+		<-r.done
+	}
+}
+
+func (l *Local) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}

@@ -1,0 +1,112 @@
+package sandbox
+
+import (
+	"fmt"
+	"sync"
+	"unicode/utf8"
+)
+
+// An output keeps the beginning and the end of what is written to it, and
+// counts the rest. It is safe for concurrent use.
+type output struct {
+	mu       sync.Mutex
+	headSize int
+	tailSize int
+	head     []byte
+	tail     []byte // a ring once it is full
+	next     int    // where the ring goes on
+	total    int64
+}
+
+func newOutput(head, tail int) *output {
+	return &output{headSize: max(head, 0), tailSize: max(tail, 0)}
+}
+
+// Write implements io.Writer; it never fails.
+func (o *output) Write(p []byte) (int, error) {
+	n := len(p)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.total += int64(n)
+	take := min(o.headSize-len(o.head), n)
+	o.head = append(o.head, p[:take]...)
+	p = p[take:]
+	if len(p) > o.tailSize {
+		p = p[len(p)-o.tailSize:]
+	}
+	grow := min(o.tailSize-len(o.tail), len(p))
+	o.tail = append(o.tail, p[:grow]...)
+	for p = p[grow:]; len(p) > 0; {
+		k := copy(o.tail[o.next:], p)
+		o.next = (o.next + k) % o.tailSize
+		p = p[k:]
+	}
+	return n, nil
+}
+
+// forget drops what was kept and keeps nothing from now on.
+func (o *output) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.headSize, o.tailSize, o.next = 0, 0, 0
+	o.head, o.tail = nil, nil
+}
+
+// text renders what was kept as valid UTF-8, cut at whole characters, and
+// returns the number of bytes that were dropped.
+func (o *output) text() ([]byte, int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	tail := append(append([]byte(nil), o.tail[o.next:]...), o.tail[:o.next]...)
+	dropped := o.total - int64(len(o.head)) - int64(len(tail))
+	if dropped == 0 {
+		return replaceInvalid(append(append([]byte(nil), o.head...), tail...)), 0
+	}
+	head := cutEnd(o.head)
+	dropped += int64(len(o.head) - len(head))
+	short := cutStart(tail)
+	dropped += int64(len(tail) - len(short))
+	text := replaceInvalid(head)
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		text = append(text, '\n')
+	}
+	text = fmt.Appendf(text, "[... %d bytes of output dropped ...]\n", dropped)
+	return append(text, replaceInvalid(short)...), dropped
+}
+
+// cutEnd drops the bytes of a last character that is not whole.
+func cutEnd(b []byte) []byte {
+	for i := len(b) - 1; i >= 0 && i > len(b)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(b[i]) {
+			if !utf8.FullRune(b[i:]) {
+				return b[:i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// cutStart drops the bytes of a first character that is not whole.
+func cutStart(b []byte) []byte {
+	for i := 0; i < len(b) && i < utf8.UTFMax; i++ {
+		if utf8.RuneStart(b[i]) {
+			return b[i:]
+		}
+	}
+	return b
+}
+
+// replaceInvalid puts U+FFFD for each byte that belongs to no character.
+func replaceInvalid(b []byte) []byte {
+	if utf8.Valid(b) {
+		return b
+	}
+	out := make([]byte, 0, len(b)+len(b)/2)
+	for len(b) > 0 {
+		r, n := utf8.DecodeRune(b)
+		out = utf8.AppendRune(out, r)
+		b = b[n:]
+	}
+	return out
+}
