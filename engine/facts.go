@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"hermes-batch/db"
+)
+
+// invalidTool counts the calls of names that no toolset has.
+const invalidTool = "invalid_tool"
+
+// facts are what a session's steps say about it. They are made by add alone,
+// so that a resumed session has the facts of an uninterrupted one.
+type facts struct {
+	assistant, reasoned int
+	tools               map[string]db.ToolStat
+	invalid             map[string]bool // names that do not exist
+	usage, spent        db.Usage
+	attempts, reruns    int
+	repairs, replayed   int
+	turnTries           int // requests that led to turns
+	failedTries         int // requests of calls that were given up
+	isolation           string
+	sharedCwd           bool
+	imageDigest         string
+	modelTime, toolTime time.Duration
+	began               time.Time
+}
+
+func newFacts() facts {
+	return facts{tools: map[string]db.ToolStat{}, invalid: map[string]bool{}, isolation: isolationNone}
+}
+
+func (f *facts) add(rec db.Record) {
+	switch r := rec.(type) {
+	case *db.Attempt:
+		f.attempts++
+		if f.began.IsZero() {
+			f.began = r.At
+		}
+		f.spent = f.spent.Add(r.Spent)
+		f.failedTries += r.Tries
+	case *db.Sandbox:
+		f.isolation, f.sharedCwd, f.imageDigest = r.Isolation, r.SharedCwd, r.ImageDigest
+	case *db.Turn:
+		f.addTurn(r)
+	case *db.Rejected:
+		f.spent = f.spent.Add(r.Usage)
+		f.modelTime += r.Took
+	case *db.Result:
+		f.addResult(r)
+	case *db.Rerun:
+		f.reruns++
+	case *db.Retry:
+		f.failedTries = r.Tries
+	}
+}
+
+func (f *facts) addTurn(t *db.Turn) {
+	f.assistant++
+	if t.Entry.Reasoning != "" || t.Usage.ReasoningTokens > 0 {
+		f.reasoned++
+	}
+	f.usage = f.usage.Add(t.Usage)
+	f.spent = f.spent.Add(t.Usage)
+	f.repairs += t.Repairs
+	f.turnTries += t.Tries
+	f.modelTime += t.Took
+	if t.Replayed {
+		f.replayed++
+	}
+}
+
+func (f *facts) addResult(r *db.Result) {
+	name := r.Name
+	if r.Status == statusInvalidTool {
+		f.invalid[name] = true
+		name = invalidTool
+	}
+	stat := f.tools[name]
+	stat.Count++
+	if r.Success {
+		stat.Success++
+	} else {
+		stat.Failure++
+	}
+	f.tools[name] = stat
+	f.toolTime += r.Took
+}
+
+// tries are the requests sent so far.
+func (f *facts) tries() int { return f.turnTries + f.failedTries }
+
+// end is how a prompt ended.
+type end struct {
+	end, reason, class, message string
+}
+
+func (f *facts) outcome(e end, now time.Time) *db.Outcome {
+	return &db.Outcome{
+		End: e.end, Reason: e.reason, Class: e.class, Message: e.message, At: now,
+		AssistantTurns: f.assistant, ReasonedTurns: f.reasoned, APICalls: f.assistant,
+		InvalidTools: slices.Sorted(maps.Keys(f.invalid)), ToolStats: f.tools,
+		Usage: f.usage, Spent: f.spent,
+		Attempts: f.attempts, ToolReruns: f.reruns, Repairs: f.repairs, Replayed: f.replayed,
+		Tries: f.tries(), Isolation: f.isolation, SharedCwd: f.sharedCwd, ImageDigest: f.imageDigest,
+		Wall: now.Sub(f.began), ModelTime: f.modelTime, ToolTime: f.toolTime,
+	}
+}

@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"strings"
+)
+
+// minSecret is the shortest secret that is masked, in bytes: a shorter one
+// would hit ordinary text.
+const minSecret = 8
+
+const maskText = "[secret]"
+
+// mask replaces known secrets, also in their base64, URL and JSON forms. The
+// zero value masks nothing. Safe for concurrent use.
+type mask struct{ forms [][]byte }
+
+func newMask(secrets ...string) mask {
+	var m mask
+	for _, s := range secrets {
+		if len(s) < minSecret {
+			continue
+		}
+		m.add(s)
+		m.add(url.QueryEscape(s))
+		m.add(base64.StdEncoding.EncodeToString([]byte(s)))
+		m.add(base64.RawURLEncoding.EncodeToString([]byte(s)))
+		if quoted, err := json.Marshal(s); err == nil {
+			m.add(strings.Trim(string(quoted), `"`))
+		}
+	}
+	return m
+}
+
+func (m *mask) add(form string) {
+	for _, known := range m.forms {
+		if string(known) == form {
+			return
+		}
+	}
+	m.forms = append(m.forms, []byte(form))
+}
+
+// bytes returns text without secrets; text itself if it holds none.
+func (m mask) bytes(text []byte) []byte {
+	for _, form := range m.forms {
+		if bytes.Contains(text, form) {
+			text = bytes.ReplaceAll(text, form, []byte(maskText))
+		}
+	}
+	return text
+}
+
+func (m mask) text(s string) string {
+	for _, form := range m.forms {
+		if strings.Contains(s, string(form)) {
+			s = strings.ReplaceAll(s, string(form), maskText)
+		}
+	}
+	return s
+}

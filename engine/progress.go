@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"hermes-batch/db"
+)
+
+// Progress counts what a run has done and is doing. Safe for concurrent use.
+type Progress struct {
+	mu       sync.Mutex
+	now      func() time.Time
+	judge    func(db.OutcomeHead) string
+	started  time.Time
+	total    int
+	verdicts map[string]int
+	over     bitset // prompts that have an outcome and are not due
+	flight   map[db.Ordinal]*flight
+	finished int // by this session
+	unkept   int // finished in a row, none of them kept
+	turns    int
+	retries  int
+	usage    db.Usage
+}
+
+// flight is a prompt that a worker has in hand.
+type flight struct {
+	began time.Time
+	turns int
+}
+
+// Snapshot is the state of a run at one moment.
+type Snapshot struct {
+	Total, Done int            // prompts of the plan and finished ones outside it, over all sessions
+	Verdicts    map[string]int // of the done ones
+	DoneNow     int            // by this session of the program
+	Turns       int            // model turns of this session
+	Retries     int            // requests beyond one a turn, of this session
+	Usage       db.Usage       // of this session
+	Elapsed     time.Duration  // of this session
+	InFlight    []InFlight     // longest first
+	NothingKept int            // finished in a row, none of them kept
+}
+
+// InFlight is a prompt that a worker has in hand.
+type InFlight struct {
+	Index int
+	Turns int
+	For   time.Duration
+}
+
+// newProgress counts what earlier sessions did.
+func newProgress(r *Run) (*Progress, error) {
+	p := &Progress{now: r.now, judge: r.deps.Judge, started: r.now(), verdicts: map[string]int{},
+		flight: map[db.Ordinal]*flight{}}
+	if p.judge == nil {
+		p.judge = func(h db.OutcomeHead) string { return h.End }
+	}
+	plan, _, err := r.store.Plan()
+	if err != nil {
+		return nil, err
+	}
+	var inPlan bitset
+	page := make([]uint32, planPage)
+	for from := 0; ; {
+		n, err := r.store.PlanRows(from, page)
+		if err != nil {
+			return nil, err
+		}
+		if n == 0 {
+			break
+		}
+		for _, index := range page[:n] {
+			inPlan.set(int(index))
+		}
+		from += n
+	}
+	p.total = plan.Rows
+	err = r.store.OutcomeHeads(0, func(h db.OutcomeHead) bool {
+		index := h.Ordinal.Index()
+		if inPlan.has(index) && r.o.due(h) {
+			return true
+		}
+		if !inPlan.has(index) {
+			p.total++
+		}
+		p.over.set(index)
+		p.verdicts[p.judge(h)]++
+		return true
+	})
+	return p, err
+}
+
+// pending tells whether a prompt is still to be worked on.
+func (p *Progress) pending(ord db.Ordinal) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.over.has(ord.Index())
+}
+
+func (p *Progress) begin(ord db.Ordinal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flight[ord] = &flight{began: p.now()}
+}
+
+func (p *Progress) leave(ord db.Ordinal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.flight, ord)
+}
+
+func (p *Progress) turn(ord db.Ordinal, t *db.Turn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.turns++
+	p.retries += max(t.Tries-1, 0)
+	p.usage = p.usage.Add(t.Usage)
+	if f := p.flight[ord]; f != nil {
+		f.turns++
+	}
+}
+
+func (p *Progress) finish(ord db.Ordinal, out *db.Outcome) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	verdict := p.judge(db.OutcomeHead{Ordinal: ord, End: out.End, Reason: out.Reason, Class: out.Class,
+		ReasonedTurns: out.ReasonedTurns, InvalidCalls: len(out.InvalidTools), At: out.At, APICalls: out.APICalls})
+	p.over.set(ord.Index())
+	p.verdicts[verdict]++
+	p.finished++
+	p.unkept++
+	if verdict == "kept" {
+		p.unkept = 0
+	}
+}
+
+// Snapshot is the present state.
+func (p *Progress) Snapshot() Snapshot {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	s := Snapshot{Total: p.total, Verdicts: maps.Clone(p.verdicts), DoneNow: p.finished, Turns: p.turns,
+		Retries: p.retries, Usage: p.usage, Elapsed: now.Sub(p.started), NothingKept: p.unkept}
+	for _, n := range p.verdicts {
+		s.Done += n
+	}
+	for ord, f := range p.flight {
+		s.InFlight = append(s.InFlight, InFlight{ord.Index(), f.turns, now.Sub(f.began)})
+	}
+	slices.SortFunc(s.InFlight, func(a, b InFlight) int {
+		if a.For != b.For {
+			return int(b.For - a.For)
+		}
+		return a.Index - b.Index
+	})
+	return s
+}
+
+// bitset is a set of small numbers; it grows. The zero value is empty.
+type bitset []uint64
+
+func (b bitset) has(n int) bool { return n>>6 < len(b) && b[n>>6]>>(n&63)&1 == 1 }
+
+func (b *bitset) set(n int) {
+	for n>>6 >= len(*b) {
+		*b = append(*b, make([]uint64, max(64, len(*b)))...)
+	}
+	(*b)[n>>6] |= 1 << (n & 63)
+}

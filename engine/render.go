@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// renderShare bounds background rendering to a twentieth of the time.
+	renderShare = 20
+	// renderPause is the least time between two renderings.
+	renderPause = 2 * time.Second
+)
+
+// render brings output files up to date until ctx ends; the channel closes
+// when it has stopped.
+func (r *Run) render(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if r.deps.Render == nil {
+			return
+		}
+		for pause := renderPause; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-r.stop.soft:
+				return
+			case <-time.After(pause):
+			}
+			began := time.Now()
+			r.deps.Render(ctx)
+			pause = max(renderPause, renderShare*time.Since(began))
+		}
+	}()
+	return done
+}

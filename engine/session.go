@@ -1,0 +1,346 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"hermes-batch/db"
+	"hermes-batch/engine/model"
+	"hermes-batch/tools/sandbox"
+)
+
+// maxInvalidTurns in a row, none of whose calls can be run, end a prompt.
+const maxInvalidTurns = 3
+
+// errHalt leaves a session without an outcome: the run stops and a resume goes
+// on from its last committed step.
+var errHalt = errors.New("halted")
+
+// errPromptTimeout is the cause of a session's context at its deadline.
+var errPromptTimeout = errors.New("prompt time limit")
+
+// session is one prompt on its way to an outcome: a fold over its steps. Every
+// step goes through apply, whether it is read back or just committed. It is
+// used by one goroutine.
+type session struct {
+	run    *Run
+	ord    db.Ordinal
+	prompt db.Prompt
+	log    *db.Log
+
+	attempt  int // number of the current one
+	position int // steps in the thread
+	offer    *offer
+	set      *Settings
+	settings db.Hash
+	conv     *model.Conversation
+	facts    facts
+	shell    sandbox.Shell
+	turn     *openTurn // the last one
+	turns    int
+	invalid  int // turns in a row without a call that can be run
+	losses   int // sandboxes lost since the last retry
+
+	box     workspace
+	limit   *deadline
+	resumed bool // the next call may have begun before
+	last    *db.Commit
+}
+
+// openTurn is a model turn and what became of its calls.
+type openTurn struct {
+	*db.Turn
+	attempt, step, position int
+	answered                int // calls that have a result, from the first on
+	runnable                bool
+	reruns                  map[int]int
+}
+
+// work brings one prompt to its outcome. The error is nil or errHalt, or one
+// that ends the run.
+func (r *Run) work(ctx context.Context, ord db.Ordinal) (err error) {
+	r.progress.begin(ord)
+	defer r.progress.leave(ord)
+	defer func() {
+		if p := recover(); p != nil {
+			r.log.Error("panic", "prompt", ord.Index(), "panic", r.mask.text(fmt.Sprint(p)), "stack", r.mask.text(string(debug.Stack())))
+			err = r.failPanicked(ord, fmt.Sprint(p))
+		}
+	}()
+	s := &session{run: r, ord: ord}
+	if s.prompt, err = r.store.Prompt(ord.Index()); err != nil {
+		return err
+	}
+	unlock, err := r.cwds.lock(ctx, s.prompt.Cwd)
+	if err != nil {
+		return errHalt
+	}
+	defer unlock()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.limit = newDeadline(r.o.PromptTimeout, r.now, func() { cancel(errPromptTimeout) })
+	defer s.limit.stop()
+	defer s.leave()
+	return s.live(ctx)
+}
+
+// failPanicked records the outcome of a prompt whose session panicked. The
+// session itself is not touched any more.
+func (r *Run) failPanicked(ord db.Ordinal, text string) error {
+	log, err := r.store.Log(ord)
+	if err != nil {
+		return err
+	}
+	f := newFacts()
+	f.began = r.now()
+	out := f.outcome(end{endFailed, reasonPanic, classPermanent, r.mask.text(oneLine("panic: " + text))}, r.now())
+	out.Launch, out.Settings, out.Model = r.launch, r.fingerprint, r.settings.Model
+	return r.commitOutcome(log, ord, out)
+}
+
+// live loads the session and takes it to its outcome.
+func (s *session) live(ctx context.Context) error {
+	if err := s.load(); err != nil {
+		return err
+	}
+	if e, bad := s.unfit(); bad {
+		return s.finish(e)
+	}
+	for {
+		err := s.step(ctx)
+		var lost *lostError
+		switch {
+		case err == nil:
+			continue
+		case errors.Is(err, errDone):
+			return nil
+		case errors.As(err, &lost):
+			err = s.fork(lost)
+		default:
+			err = s.fail(ctx, err)
+		}
+		if err != nil {
+			return ignoreDone(err)
+		}
+	}
+}
+
+// errDone ends the loop of a session whose outcome is committed.
+var errDone = errors.New("done")
+
+func ignoreDone(err error) error {
+	if errors.Is(err, errDone) {
+		return nil
+	}
+	return err
+}
+
+// step does the one next thing: run the open calls, or end, or ask the model.
+func (s *session) step(ctx context.Context) error {
+	if s.turn != nil && s.turn.answered < len(s.turn.Entry.ToolCalls) {
+		return s.runCalls(ctx)
+	}
+	if e, over := s.over(); over {
+		return done(s.finish(e))
+	}
+	if err := s.mayGoOn(ctx); err != nil {
+		return err
+	}
+	return s.ask(ctx)
+}
+
+func done(err error) error {
+	if err != nil {
+		return err
+	}
+	return errDone
+}
+
+// mayGoOn is asked before anything new is begun.
+func (s *session) mayGoOn(ctx context.Context) error {
+	if s.run.stop.stopping() {
+		return errHalt
+	}
+	return context.Cause(ctx)
+}
+
+// over tells how the session ended, from its last turn alone.
+func (s *session) over() (end, bool) {
+	if s.turn == nil {
+		return end{}, false
+	}
+	entry := s.turn.Entry
+	switch {
+	case len(entry.ToolCalls) > 0 && s.invalid >= maxInvalidTurns:
+		return end{end: endPartial, reason: reasonInvalidCalls}, true
+	case len(entry.ToolCalls) > 0 && s.turns >= s.set.MaxTurns:
+		return end{end: endIncomplete, reason: reasonMaxTurns}, true
+	case len(entry.ToolCalls) > 0:
+		return end{}, false
+	case s.turn.Finish == finishRefusal:
+		return end{end: endIncomplete, reason: reasonRefusal}, true
+	case isBlank(entry.Value):
+		return end{end: endIncomplete, reason: reasonOnlyReasoning}, true
+	}
+	return end{end: endCompleted, reason: reasonAnswer}, true
+}
+
+// unfit tells what keeps a prompt from running at all, before any call.
+func (s *session) unfit() (end, bool) {
+	if s.prompt.Image != "" {
+		return end{endFailed, reasonImage, classPermanent,
+			fmt.Sprintf("the row asks for the image %q, and this version has no container sandbox", s.prompt.Image)}, true
+	}
+	if err := sandbox.CheckCwd(s.prompt.Cwd); err != nil {
+		return end{endFailed, reasonCwd, classPermanent, oneLine(err.Error())}, true
+	}
+	return end{}, false
+}
+
+// ask calls the model and commits its reply.
+func (s *session) ask(ctx context.Context) error {
+	request := db.Hash(s.conv.Hash())
+	reply, err := s.run.client.Complete(ctx, s.conv, s.limit.waiting)
+	if err != nil {
+		return s.unanswered(err, request)
+	}
+	s.reject(reply.Rejected, request)
+	turn := s.run.turnOf(reply)
+	turn.Request = request
+	s.run.progress.turn(s.ord, turn)
+	recs := []db.Record{turn}
+	if box, err := s.earlyBox(ctx, turn); err != nil {
+		return err
+	} else if box != nil {
+		recs = append(recs, box)
+	}
+	s.append(recs...)
+	if len(turn.Entry.ToolCalls) == 0 {
+		return nil // durable with the outcome
+	}
+	return s.durable()
+}
+
+// unanswered keeps what a call without a reply may have cost.
+func (s *session) unanswered(err error, request db.Hash) error {
+	var failed *model.Error
+	var interrupted *model.Interrupted
+	switch {
+	case errors.As(err, &failed):
+		s.reject(failed.Rejected, request)
+		s.facts.failedTries += failed.Tries
+	case errors.As(err, &interrupted):
+		s.reject(interrupted.Rejected, request)
+	}
+	return err
+}
+
+func (s *session) reject(list []model.Rejected, request db.Hash) {
+	for _, r := range list {
+		s.append(s.run.rejectedOf(r, request))
+	}
+}
+
+// append commits records in the background and applies them.
+func (s *session) append(recs ...db.Record) {
+	s.last = s.log.Append(recs...)
+	attempt, step := s.log.Last()
+	for i, rec := range recs {
+		s.apply(attempt, step-len(recs)+1+i, rec)
+	}
+}
+
+// durable waits until all that was appended is on disk.
+func (s *session) durable() error {
+	if s.last == nil {
+		return nil
+	}
+	return s.run.commitErr(s.last.Wait(context.Background()))
+}
+
+// apply folds one step into the session.
+func (s *session) apply(attempt, step int, rec db.Record) {
+	s.attempt = attempt
+	s.facts.add(rec)
+	switch r := rec.(type) {
+	case *db.Attempt:
+		s.box.recorded = nil
+		if r.Reason == attemptLost {
+			s.losses++
+		}
+	case *db.Retry:
+		s.invalid, s.losses = 0, 0
+	case *db.Sandbox:
+		s.box.recorded = r
+	case *db.Turn:
+		s.applyTurn(attempt, step, r)
+	case *db.Result:
+		s.applyResult(r)
+	case *db.Rerun:
+		s.turn.reruns[r.Call]++
+	}
+	s.position++
+}
+
+func (s *session) applyTurn(attempt, step int, t *db.Turn) {
+	s.turn = &openTurn{Turn: t, attempt: attempt, step: step, position: s.position, reruns: map[int]int{}}
+	s.turns++
+	s.conv.Append(assistantMessage(t))
+	for i := range t.Entry.ToolCalls {
+		if _, problem := s.check(i); problem == nil {
+			s.turn.runnable = true
+		}
+	}
+	if s.turn.runnable || len(t.Entry.ToolCalls) == 0 {
+		s.invalid = 0
+	} else {
+		s.invalid++
+	}
+}
+
+func (s *session) applyResult(r *db.Result) {
+	if r.Shell != nil {
+		s.shell = sandbox.Shell{Cwd: r.Shell.Cwd, Env: r.Shell.Env}
+	}
+	s.turn.answered++
+	s.conv.Append(model.Message{Role: "tool", ToolCallID: r.CallID, Name: r.Name, Content: partsText(r.Parts)})
+}
+
+// reset makes the session empty, under the settings that recs end with.
+func (s *session) reset(recs []db.Record) error {
+	var definitions db.Hash
+	var toolsets, offered []string
+	for _, rec := range recs {
+		switch r := rec.(type) {
+		case *db.Attempt:
+			s.settings, toolsets, offered, definitions = r.Settings, r.Toolsets, r.Offered, r.Tools
+		case *db.Retry:
+			s.settings, toolsets, offered, definitions = r.Settings, r.Toolsets, r.Offered, r.Tools
+		}
+	}
+	var err error
+	if s.set, err = s.run.settingsOf(s.settings); err != nil {
+		return err
+	}
+	if s.offer, err = s.run.offers.stored(toolsets, offered, definitions); err != nil {
+		return err
+	}
+	s.conv = model.NewConversation(s.set.params(s.run.endpoint.Kind, s.offer.definitions, s.prompt, s.ord), s.prompt.Text)
+	s.facts = newFacts()
+	s.turn, s.turns, s.position, s.invalid, s.losses = nil, 0, 0, 0, 0
+	s.shell = sandbox.Shell{}
+	return nil
+}
+
+// finish commits the outcome and then gives up the sandbox.
+func (s *session) finish(e end) error {
+	out := s.facts.outcome(e, s.run.now())
+	out.Launch, out.Settings, out.Model, out.Toolsets = s.run.launch, s.settings, s.set.Model, s.offer.toolsets
+	if err := s.run.commitOutcome(s.log, s.ord, out); err != nil {
+		return err
+	}
+	s.box.giveUp(s, e)
+	return nil
+}

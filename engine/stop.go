@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// stopper ends a run in two stages: first nothing new is begun while calls in
+// flight may finish, then, after the grace, they are cut off. The zero value
+// is not usable.
+type stopper struct {
+	soft   chan struct{} // closed at the first stage
+	once   sync.Once
+	cause  error // why, set before soft is closed
+	cancel context.CancelFunc
+	grace  time.Duration
+}
+
+// newStopper returns the context of the work, which outlives ctx: its end only
+// begins the stop.
+func newStopper(ctx context.Context, grace time.Duration) (*stopper, context.Context) {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	s := &stopper{soft: make(chan struct{}), cancel: cancel, grace: grace}
+	context.AfterFunc(ctx, func() {
+		if work.Err() == nil {
+			s.begin(ErrInterrupted)
+		}
+	})
+	return s, work
+}
+
+// begin starts the stop; only the first cause counts. A failing store is cut
+// off at once: nothing that is still done could be kept.
+func (s *stopper) begin(cause error) {
+	s.once.Do(func() {
+		s.cause = cause
+		close(s.soft)
+		grace := s.grace
+		if reason := stopReason(cause); reason == stopStore {
+			grace = 0
+		}
+		time.AfterFunc(grace, s.cancel)
+	})
+}
+
+// stopping tells whether the stop has begun.
+func (s *stopper) stopping() bool {
+	select {
+	case <-s.soft:
+		return true
+	default:
+		return false
+	}
+}
+
+// why is the cause of the stop, nil if none was begun.
+func (s *stopper) why() error {
+	if s.stopping() {
+		return s.cause
+	}
+	return nil
+}
+
+// One-word reasons of an early stop, as the store records them.
+const (
+	stopStore = "store"
+	stopDisk  = "disk"
+)
+
+func stopReason(err error) string {
+	var stop *stopError
+	if errors.As(err, &stop) {
+		return stop.reason
+	}
+	return ""
+}
+
+// deadline is the time limit of one prompt. It stands still while the prompt
+// waits for a rate limit. Safe for concurrent use.
+type deadline struct {
+	mu      sync.Mutex
+	now     func() time.Time
+	left    time.Duration
+	started time.Time
+	timer   *time.Timer
+	paused  int
+	expire  func()
+}
+
+func newDeadline(limit time.Duration, now func() time.Time, expire func()) *deadline {
+	d := &deadline{now: now, left: limit, started: now(), expire: expire}
+	d.timer = time.AfterFunc(limit, expire)
+	return d
+}
+
+// waiting tells that the prompt begins (true) or ends (false) to wait.
+func (d *deadline) waiting(begins bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if begins {
+		if d.paused++; d.paused == 1 {
+			d.timer.Stop()
+			d.left -= d.now().Sub(d.started)
+		}
+		return
+	}
+	if d.paused--; d.paused == 0 {
+		d.started = d.now()
+		d.timer = time.AfterFunc(max(d.left, 0), d.expire)
+	}
+}
+
+func (d *deadline) stop() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.timer.Stop()
+	d.paused++ // a late end of a wait starts no timer
+}

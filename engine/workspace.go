@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"hermes-batch/db"
+	"hermes-batch/tools"
+	"hermes-batch/tools/sandbox"
+)
+
+const (
+	sandboxLocal  = "local"
+	isolationNone = "none"
+)
+
+// lostError says that a session's sandbox is not there any more.
+type lostError struct{ err error }
+
+func (l *lostError) Error() string { return l.err.Error() }
+func (l *lostError) Unwrap() error { return l.err }
+
+// workspace is the sandbox of a session's current attempt, opened when the
+// first call needs it.
+type workspace struct {
+	box      *sandbox.Local
+	recorded *db.Sandbox // nil: the attempt has used none
+}
+
+// shared tells whether the sandbox stands in a folder that is not its own.
+func (w *workspace) shared() bool { return w.recorded != nil && w.recorded.SharedCwd }
+
+// boxFor opens the sandbox if the tool needs one. Its record is durable before
+// a call can change it.
+func (s *session) boxFor(ctx context.Context, tool tools.Tool) (sandbox.Sandbox, error) {
+	if tool.Spec().State == tools.StateNone {
+		return nil, nil
+	}
+	if s.box.box != nil {
+		return s.box.box, nil
+	}
+	rec, err := s.openBox(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if rec != nil {
+		s.append(rec)
+		if err := s.durable(); err != nil {
+			return nil, err
+		}
+	}
+	return s.box.box, nil
+}
+
+// earlyBox opens the sandbox of a turn whose first call will need it, so that
+// turn and sandbox are committed together. It returns the record to commit.
+func (s *session) earlyBox(ctx context.Context, turn *db.Turn) (db.Record, error) {
+	if s.box.box != nil || s.box.recorded != nil || len(turn.Entry.ToolCalls) == 0 {
+		return nil, nil
+	}
+	tool, offered := s.offer.find(turn.Entry.ToolCalls[0].Name)
+	if !offered || tool.Spec().State == tools.StateNone {
+		return nil, nil
+	}
+	rec, err := s.openBox(ctx)
+	if rec == nil || err != nil {
+		return nil, err
+	}
+	return rec, nil
+}
+
+// openBox opens the recorded sandbox, or a new one and returns its record.
+func (s *session) openBox(ctx context.Context) (*db.Sandbox, error) {
+	o := sandbox.LocalOptions{Base: s.boxFolder(), Cwd: s.prompt.Cwd,
+		Executable: s.run.deps.Executable, Deadline: s.run.o.PromptTimeout}
+	if old := s.box.recorded; old != nil {
+		o.Base, o.Nonce = old.Folder, old.Nonce
+	}
+	box, err := sandbox.OpenLocal(o)
+	switch {
+	case errors.Is(err, sandbox.ErrLost):
+		return nil, &lostError{err}
+	case err != nil && ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, &brokenError{fmt.Errorf("open the sandbox: %w", err)}
+	}
+	s.box.box = box
+	if s.box.recorded != nil {
+		return nil, nil
+	}
+	return &db.Sandbox{Kind: sandboxLocal, Folder: o.Base, Nonce: box.Nonce(), Boot: box.Boot(),
+		Isolation: box.Isolation(), SharedCwd: box.SharedCwd(), Started: s.run.now(), At: s.run.now()}, nil
+}
+
+// boxFolder names the folder of the current attempt.
+func (s *session) boxFolder() string {
+	return filepath.Join(s.run.workDir, fmt.Sprintf("%d-%d-a%d", s.ord.Index(), s.ord.Rollout(), s.attempt))
+}
+
+// leave closes a sandbox whose session goes on in a later run.
+func (s *session) leave() {
+	if s.box.box == nil {
+		return
+	}
+	s.run.closeBox(s.box.box, false)
+	s.box.box = nil
+}
+
+// giveUp closes the sandbox of a finished session and removes it unless it is
+// to be kept: because the user asked, or because the prompt will be tried
+// again.
+func (w *workspace) giveUp(s *session, e end) {
+	keep := s.run.o.KeepSandboxes == "always" || e.end == endFailed
+	if w.box == nil && w.recorded != nil && !keep {
+		os.RemoveAll(w.recorded.Folder) // never opened in this run
+		return
+	}
+	if w.box == nil {
+		return
+	}
+	s.run.closeBox(w.box, !keep)
+	w.box = nil
+}
+
+// discard closes and removes the sandbox of an attempt that is given up.
+func (w *workspace) discard(s *session) {
+	if w.box != nil {
+		s.run.closeBox(w.box, true)
+	} else if w.recorded != nil {
+		os.RemoveAll(w.recorded.Folder)
+	}
+	w.box, w.recorded = nil, nil
+}
+
+func (r *Run) closeBox(box *sandbox.Local, remove bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+	defer cancel()
+	if err := box.Close(ctx, remove); err != nil {
+		r.log.Warn("close sandbox", "folder", box.Root(), "error", err)
+	}
+}
+
+// sweep removes the folders of prompts that are done, left by a program that
+// died between an outcome and the removal.
+func (r *Run) sweep(ctx context.Context) {
+	if r.o.KeepSandboxes == "always" {
+		return
+	}
+	_, err := sandbox.Sweep(ctx, r.workDir, func(name string) bool {
+		ord, ok := ordinalOf(name)
+		if !ok {
+			return true
+		}
+		out, found, err := r.store.Outcome(ord)
+		return err != nil || !found || out.End == endFailed
+	})
+	if err != nil {
+		r.log.Warn("remove left-over work folders", "folder", r.workDir, "error", err)
+	}
+}
+
+// ordinalOf reads the name of a work folder.
+func ordinalOf(name string) (db.Ordinal, bool) {
+	parts := strings.Split(name, "-")
+	if len(parts) != 3 || !strings.HasPrefix(parts[2], "a") {
+		return 0, false
+	}
+	index, err1 := strconv.Atoi(parts[0])
+	rollout, err2 := strconv.Atoi(parts[1])
+	if err1 != nil || err2 != nil || index < 0 || rollout < 0 {
+		return 0, false
+	}
+	return db.MakeOrdinal(index, rollout), true
+}
+
+// workFolder is the folder for the work folders of one run.
+func workFolder(o *Options, runID string) (string, error) {
+	dir := o.WorkDir
+	if dir == "" {
+		state := os.Getenv("XDG_STATE_HOME")
+		if !filepath.IsAbs(state) {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return "", Usagef("no home folder for work folders: name one with --work_dir")
+			}
+			state = filepath.Join(home, ".local", "state")
+		}
+		dir = filepath.Join(state, "hermes-batch")
+	}
+	dir, err := filepath.Abs(dir)
+	return filepath.Join(dir, runID), err
+}
