@@ -92,6 +92,7 @@ type committer struct {
 
 	failed  chan struct{}
 	stopped chan struct{}
+	stuck   bool // a transaction could not be ended: bbolt's Close would wait for it; read after stopped
 }
 
 func newCommitter(db *bolt.DB) *committer {
@@ -226,38 +227,62 @@ func (c *committer) release(group []*request, err error) {
 // write commits a group in one transaction. Requests that contradict committed
 // steps, or whose function gives an error, are refused alone.
 func (c *committer) write(group []*request) (refused []error, err error) {
-	tx, err := c.db.Begin(true)
-	if err != nil {
-		return nil, err
-	}
+	refused = make([]error, len(group))
+	err = c.transact(func(tx reader) (bool, error) {
+		if fn := group[0].fn; fn != nil {
+			refused[0] = fn(tx)
+			return refused[0] == nil, nil
+		}
+		puts := gather(tx, group, refused)
+		return len(puts) > 0, apply(tx, puts)
+	})
+	return refused, err
+}
+
+// transact runs fn in a transaction and commits it if fn says so. Whatever
+// panics in it or in the commit is damage.
+func (c *committer) transact(fn func(tx reader) (commit bool, err error)) (err error) {
+	var tx *bolt.Tx
 	defer func() {
 		if p := recover(); p != nil {
+			c.abandon(tx)
 			err = damaged("%v", p)
-			abandon(tx)
 		}
 	}()
-	refused = make([]error, len(group))
-	if group[0].fn != nil {
-		if refused[0] = group[0].fn(reader{tx}); refused[0] != nil {
-			return refused, tx.Rollback()
-		}
-		return refused, tx.Commit()
+	if tx, err = c.db.Begin(true); err != nil {
+		return err
 	}
-	puts := gather(reader{tx}, group, refused)
-	if len(puts) == 0 {
-		return refused, tx.Rollback()
+	commit, err := fn(reader{tx})
+	if err != nil || !commit {
+		return errors.Join(err, tx.Rollback())
 	}
-	if err := apply(reader{tx}, puts); err != nil {
-		return refused, errors.Join(err, tx.Rollback())
-	}
-	return refused, tx.Commit()
+	return tx.Commit()
 }
 
 // abandon ends a transaction that panicked, without the scan of the whole file
 // that bbolt's own way out of a failed commit may need.
-func abandon(tx *bolt.Tx) {
-	defer func() { _ = recover() }()
-	_ = tx.Rollback()
+func (c *committer) abandon(tx *bolt.Tx) {
+	defer func() {
+		if recover() != nil {
+			c.stuck = true
+		}
+	}()
+	c.stuck = tx == nil
+	if tx != nil {
+		_ = tx.Rollback()
+	}
+}
+
+// syncFreelist writes the list of free pages, which running commits leave out:
+// without it the next Open must read the whole file to find them. It may be
+// called once the goroutine has ended.
+func (c *committer) syncFreelist() error {
+	if c.err != nil {
+		return nil
+	}
+	c.db.NoFreelistSync = false
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	return c.transact(func(reader) (bool, error) { return true, nil })
 }
 
 // gather returns the puts of a group in the order of buckets and keys. A

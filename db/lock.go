@@ -43,17 +43,17 @@ func (s *Store) AnnounceSocket(path string) error {
 	if s.writes == nil {
 		return ErrReadOnly
 	}
-	e, err := ReadLock(s.path)
-	if err != nil {
-		return err
-	}
-	e.Socket = path
-	return writeLock(s.path, e)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.holder.Socket = path
+	return writeLock(s.path, s.holder)
 }
 
-func announce(path string, now time.Time) error {
+// announce says who holds the store.
+func (s *Store) announce() error {
 	host, _ := os.Hostname() // an unknown host is an empty one
-	return writeLock(path, LockedError{PID: os.Getpid(), Host: host, Since: now.UTC()})
+	s.holder = LockedError{PID: os.Getpid(), Host: host, Since: s.opts.Now().UTC()}
+	return writeLock(s.path, s.holder)
 }
 
 // writeLock replaces the file as a whole, so that nobody reads half of it.

@@ -32,8 +32,8 @@ func Open(path string, opts Options) (*Store, error) {
 	if name := networkFS(f); name != "" {
 		opts.Log.Warn("the store lies on a network file system, whose locks and syncs may not hold", "path", path, "type", name)
 	}
-	s := &Store{path: path, opts: opts}
-	if err := s.open(f); err != nil {
+	s := &Store{path: path, opts: opts, file: f}
+	if err := s.open(); err != nil {
 		_ = f.Close() // closed already unless bbolt never got it
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -60,12 +60,12 @@ func openFile(path string, opts Options) (*os.File, error) {
 	return f, nil
 }
 
-func (s *Store) open(f *os.File) error {
-	if err := inspect(f, s.opts.Log); err != nil {
+func (s *Store) open() error {
+	if err := inspect(s.file, s.opts.Log); err != nil {
 		return err
 	}
 	var err error
-	if s.db, err = openBolt(f, s.opts.ReadOnly); err != nil {
+	if s.db, err = openBolt(s.file, s.opts.ReadOnly); err != nil {
 		return err
 	}
 	if err := s.load(); err != nil {
@@ -75,7 +75,7 @@ func (s *Store) open(f *os.File) error {
 	if s.opts.ReadOnly {
 		return nil
 	}
-	if err := announce(s.path, s.opts.Now()); err != nil {
+	if err := s.announce(); err != nil {
 		_ = s.db.Close()
 		return err
 	}

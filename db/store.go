@@ -3,8 +3,8 @@ package db
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
+	"os"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -42,10 +42,12 @@ func (o Options) filled() Options {
 type Store struct {
 	path   string
 	opts   Options
+	file   *os.File // the one that db has open
 	db     *bolt.DB
 	writes *committer // nil if read only
 
 	mu            sync.RWMutex
+	holder        LockedError // this process, as the lock file says
 	run           Run
 	registrations []Registration
 	sealed        int // prompts below it have a batch
@@ -87,23 +89,12 @@ func (s *Store) close() error {
 		return s.db.Close()
 	}
 	s.writes.close()
-	var err error
-	if s.writes.failure() == nil {
-		err = s.syncFreelist()
+	err := s.writes.syncFreelist()
+	err = errors.Join(err, removeLock(s.path))
+	if s.writes.stuck {
+		return errors.Join(err, s.file.Close())
 	}
-	return errors.Join(err, removeLock(s.path), s.db.Close())
-}
-
-// syncFreelist writes the list of free pages, which running commits leave out;
-// without it the next Open must read the whole file to find them.
-func (s *Store) syncFreelist() (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer recovered(&err)
-	s.db.NoFreelistSync = false
-	if err := s.db.Update(func(*bolt.Tx) error { return nil }); err != nil {
-		return fmt.Errorf("sync free pages of %s: %w", s.path, err)
-	}
-	return nil
+	return errors.Join(err, s.db.Close())
 }
 
 // view runs fn in a read transaction. fn must be short: pages that commits free

@@ -2,46 +2,61 @@ package db
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
-func TestSession(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "run.db")
-	s, err := Create(path, Run{Name: "x"}, Options{})
+// newStore makes a store that is checked when the test ends.
+func newStore(tb testing.TB) *Store {
+	tb.Helper()
+	s, err := Create(filepath.Join(tb.TempDir(), "run.db"), Run{Name: "test"}, Options{})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	p := Prompt{Text: "hello", Hash: PromptHash("hello", "", ""), Extra: []byte("{}")}
-	if err := s.PutPrompts([]Prompt{p}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.PutPlan(Plan{}, []uint32{0}, nil, 10); err != nil {
-		t.Fatal(err)
-	}
-	l, err := s.Log(0)
+	tb.Cleanup(func() { closeSound(tb, s) })
+	return s
+}
+
+// closeSound closes a store that must be sound.
+func closeSound(tb testing.TB, s *Store) {
+	tb.Helper()
+	r, err := s.Check(context.Background(), true)
 	if err != nil {
-		t.Fatal(err)
+		tb.Errorf("check: %v", err)
 	}
-	l.Append(&Attempt{Parent: -1, ForkStep: -1}, &Turn{Entry: Entry{From: "gpt", Value: "<hi>"}})
-	if err := l.Finish(&Outcome{End: "completed"}).Wait(context.Background()); err != nil {
-		t.Fatal(err)
+	if r.Found > 0 {
+		tb.Errorf("check found %d problems:\n%s", r.Found, strings.Join(r.Problems, "\n"))
 	}
 	if err := s.Close(); err != nil {
-		t.Fatal(err)
+		tb.Errorf("close: %v", err)
 	}
-	if s, err = Open(path, Options{}); err != nil {
-		t.Fatal(err)
+}
+
+// register adds n prompts and seals them in batches of 10.
+func register(tb testing.TB, s *Store, n int) {
+	tb.Helper()
+	first, err := s.NextIndex()
+	if err != nil {
+		tb.Fatal(err)
 	}
-	defer s.Close()
-	th, err := s.Thread(0)
-	if err != nil || len(th) != 2 {
-		t.Fatal(th, err)
+	var prompts []Prompt
+	rows := make([]uint32, first+n)
+	for i := range rows {
+		rows[i] = uint32(i)
+		if i >= first {
+			prompts = append(prompts, prompt(i, fmt.Sprintf("What is %d plus one?", i)))
+		}
 	}
-	if b, ok := th[1].EntryJSON(); !ok || string(b) != `{"from":"gpt","value":"<hi>"}` {
-		t.Fatal(string(b))
+	if err := s.PutPrompts(prompts); err != nil {
+		tb.Fatal(err)
 	}
-	if o, ok, err := s.Outcome(0); err != nil || !ok || o.Head != th[1].Hash {
-		t.Fatal(o, ok, err)
+	if err := s.PutPlan(Plan{Path: "p.jsonl"}, rows, nil, 10); err != nil {
+		tb.Fatal(err)
 	}
+}
+
+func prompt(index int, text string) Prompt {
+	return Prompt{Index: index, Text: text, Hash: PromptHash(text, "", ""), Extra: []byte("{}")}
 }

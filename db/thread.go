@@ -2,6 +2,7 @@ package db
 
 import (
 	"fmt"
+	"slices"
 )
 
 // Thread returns the effective steps of a session's current attempt in order:
@@ -45,6 +46,9 @@ func lineage(tx reader, o Ordinal, attempt, last int) ([]span, error) {
 	var spans []span
 	for {
 		spans = append(spans, span{attempt, last})
+		if attempt == 0 {
+			break
+		}
 		a, err := readAttempt(tx, o, attempt)
 		if err != nil {
 			return nil, err
@@ -57,9 +61,7 @@ func lineage(tx reader, o Ordinal, attempt, last int) ([]span, error) {
 		}
 		attempt, last = a.Parent, a.ForkStep
 	}
-	for i, j := 0, len(spans)-1; i < j; i, j = i+1, j-1 {
-		spans[i], spans[j] = spans[j], spans[i]
-	}
+	slices.Reverse(spans)
 	return spans, nil
 }
 
