@@ -1,0 +1,16 @@
+// Package tools holds what a model can call: the tools, the toolsets they come in, and the
+// distributions from which a prompt's toolsets are drawn.
+//
+//	distribution ──Draw──► toolset names ──Catalogue──► Offer (tools, definitions) ──Run──► Result
+//
+// A Tool says what it is (Spec) and does its work (Call). Bad input of a model is a Result that
+// the model reads; a Go error means that the sandbox or the program itself is broken. Run is the
+// way to call a tool: it checks the arguments against the tool's schema before, and bounds the
+// result after.
+//
+// A new tool takes one file and one line: the file implements Tool, the line puts it into the
+// list builtin of toolsets.go. Its name and its toolset are there already.
+//
+// Of this module the package imports tools/sandbox only. Everything it exports is safe for
+// concurrent use.
+package tools

@@ -1,0 +1,63 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"hermes-batch/tools/sandbox"
+)
+
+// resolve returns the name under which the sandbox knows a path of a model: as the session's
+// shell would, with ~ standing for the work folder.
+func (c *Call) resolve(path string) string {
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		return filepath.Join(c.root(), path[1:])
+	}
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	if c.Shell.Cwd != "" {
+		return filepath.Join(c.Shell.Cwd, path)
+	}
+	return filepath.Join(c.root(), path)
+}
+
+// root is the folder in which the session's shell starts; empty if the sandbox does not tell.
+func (c *Call) root() string {
+	if s, ok := c.Sandbox.(interface{ Root() string }); ok {
+		return s.Root()
+	}
+	return ""
+}
+
+// fileError tells a model why a file could not be used. A cause that lies outside of a model's
+// reach (a lost sandbox, a full or broken disk) comes back as the error.
+func (c *Call) fileError(path string, err error) (Result, error) {
+	for _, beyond := range []error{
+		sandbox.ErrLost, sandbox.ErrClosed, context.Canceled, context.DeadlineExceeded,
+		syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS, syscall.EMFILE, syscall.ENFILE,
+	} {
+		if errors.Is(err, beyond) {
+			return Result{}, err
+		}
+	}
+	switch {
+	case errors.Is(err, sandbox.ErrOutside):
+		return failure(StatusError, fmt.Sprintf("%s is outside of the work folder; paths must lie inside %s", path, c.root())), nil
+	case errors.Is(err, fs.ErrPermission):
+		return failure(StatusError, fmt.Sprintf("permission denied: %s", path)), nil
+	case errors.Is(err, sandbox.ErrNotRegular):
+		return failure(StatusError, fmt.Sprintf("%s is not a regular file", path)), nil
+	}
+	// The reason alone: the error may name folders that are none of the model's business.
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		err = at.Err
+	}
+	return failure(StatusError, fmt.Sprintf("%s: %v", path, err)), nil
+}
