@@ -32,7 +32,8 @@ func add(to map[string]string, f *flag.Flag) {
 // Inherit gives the flags of fs that nobody set the values that from names,
 // as made by Values or Given in an earlier session. Secrets, the flags in
 // except, and names that fs does not have (another version's) are left alone.
-// Flags that it changed count as set afterwards.
+// Flags that it changed count as set afterwards, so that Given then is what the
+// next session has to inherit.
 func Inherit(fs *flag.FlagSet, from map[string]string, except ...string) error {
 	set := Given(fs)
 	for _, name := range slices.Sorted(maps.Keys(from)) {

@@ -30,7 +30,7 @@ const (
 // group: name with two dashes, placeholder, usage text and default, wrapped to
 // the width of the terminal that w is (80 to 120 columns; elsewhere what
 // COLUMNS says, or 80). A back-quoted word of the usage text is the
-// placeholder, as in the flag package. Flags without a group follow under
+// placeholder, as in the flag package, here in capitals. Flags without a group follow under
 // "Other". Secrets are shown without a default.
 func Help(w io.Writer, intro string, fs *flag.FlagSet, groups []Group) {
 	var b strings.Builder
@@ -129,7 +129,7 @@ func describe(f *flag.Flag) (name, usage string) {
 func placeholder(f *flag.Flag) (name, usage string) {
 	name, usage = flag.UnquoteUsage(f)
 	if usage != f.Usage {
-		return name, usage
+		return strings.ToUpper(name), usage
 	}
 	if h, ok := f.Value.(holder); ok {
 		return h.placeholder(), usage

@@ -27,7 +27,7 @@ func newSample() (*sample, *flag.FlagSet) {
 	fs.Var(Enum(&s.sort, "price", "throughput", "latency"), "provider_sort", "price, throughput or latency")
 	fs.Var(Min(&s.turns, 1), "max_turns", "model turns per prompt")
 	fs.Var(Duration(&s.limit), "prompt_timeout", "time for one prompt")
-	fs.Var(CommaList(&s.allowed), "providers_allowed", "comma list of `NAMES`")
+	fs.Var(CommaList(&s.allowed), "providers_allowed", "comma list of `names`")
 	fs.Var(Secret(&s.key), "api_key", "key of the endpoint")
 	fs.BoolVar(&s.resume, "resume", false, "go on with an existing run")
 	fs.BoolVar(&s.verbose, "verbose", false, "detailed log\nin more than one line")

@@ -1,0 +1,45 @@
+# hermes-batch needs Go alone; the race detector needs a C compiler too.
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 10s
+
+.PHONY: build test race fuzz bench lint demo clean
+
+build:
+	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o hermes-batch .
+
+test:
+	go vet ./...
+	go test ./...
+
+race:
+	CGO_ENABLED=1 go test -race -timeout 20m ./...
+
+# Every fuzz target of every package, one after the other.
+fuzz:
+	@set -e; for pkg in $$(go list ./...); do \
+		list=$$(go test -list '^Fuzz' $$pkg); \
+		for target in $$(echo "$$list" | grep '^Fuzz' || true); do \
+			echo "$$pkg $$target"; \
+			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+bench:
+	go run ./testdata/bench
+
+lint:
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+# Runs again as well: the run before is moved aside.
+demo: build
+	./hermes-batch --dataset_file=testdata/prompts.jsonl --batch_size=10 --run_name=demo \
+		--model=simulated --distribution=local --overwrite
+	@echo; ls -l data/demo
+
+clean:
+	rm -f hermes-batch
