@@ -14,6 +14,9 @@ const (
 	// errorLimit bounds the body of an error. Some servers answer with the
 	// whole request.
 	errorLimit = 64 << 10
+	// trusted is how much memory is taken at once for a body because its
+	// header announces it.
+	trusted = 1 << 20
 )
 
 // errTooLarge is the fault of a reply above replyLimit.
@@ -67,8 +70,7 @@ func readBody(res *http.Response) ([]byte, error) {
 	}
 	var buf bytes.Buffer
 	if n := res.ContentLength; n > 0 {
-		// One more than announced, so that the end is seen without growing.
-		buf.Grow(int(min(n, limit)) + bytes.MinRead)
+		buf.Grow(int(min(n, trusted)) + bytes.MinRead)
 	}
 	_, err := buf.ReadFrom(io.LimitReader(res.Body, limit+1))
 	raw := buf.Bytes()

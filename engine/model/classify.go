@@ -1,12 +1,12 @@
 package model
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -20,8 +20,9 @@ type fault struct {
 	message string
 	cause   error
 
-	why  string        // of a rejected reply; empty: nothing came that is worth keeping
-	told time.Duration // wait that the endpoint asked for; 0: none
+	why     string            // of a rejected reply; empty: nothing came that is worth keeping
+	told    time.Duration     // wait that the endpoint asked for; 0: none
+	headers map[string]string // that stood in the body
 
 	rate  bool // a rate limit: waiting for it is no try
 	cut   bool // the reply was cut: asked for again, within a bound of its own
@@ -114,7 +115,7 @@ var shapes = []struct {
 // tells, by its message.
 func classify(status int, d detail) *fault {
 	f := byDetail(status, d)
-	f.status, f.message = status, d.message
+	f.status, f.message, f.headers = status, d.message, d.headers
 	if f.message == "" {
 		f.message = http.StatusText(status)
 	}
@@ -141,7 +142,7 @@ func byDetail(status int, d detail) fault {
 // server_error.
 func misplaced(status int, f fault) bool {
 	switch status {
-	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusTooManyRequests:
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests:
 		return f.class == Transient
 	}
 	return false
@@ -217,10 +218,13 @@ func statusFault(ex *exchange, e Endpoint, past history) *fault {
 	case ex.status == http.StatusBadRequest && wantsNewLimit(d):
 		f.limit = true
 	}
-	if ex.status == http.StatusTooManyRequests || ex.status == http.StatusServiceUnavailable || ex.status == statusOverloaded || f.rate {
-		f.told = toldWait(ex.header, d.headers, time.Now())
-	}
 	return f
+}
+
+// mayTell reports whether a fault is of the kind that tells how long to stay
+// away.
+func (f *fault) mayTell() bool {
+	return f.rate || f.status == http.StatusServiceUnavailable || f.status == statusOverloaded
 }
 
 // statusOverloaded is what Anthropic answers in place of 503.
@@ -247,38 +251,26 @@ func wantsNewLimit(d detail) bool {
 }
 
 // transportFault judges a request that got no response.
-func transportFault(err error, e Endpoint, past history) *fault {
-	f := transient(ReasonNetwork, rootMessage(err))
+func transportFault(ex *exchange, e Endpoint, past history) *fault {
+	err := ex.err
+	f := transient(ReasonNetwork, err.Error())
 	f.cause = err
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		f.message = outer.Err.Error() // without method and URL
+	}
 	var dns *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	switch {
-	case errors.Is(err, context.DeadlineExceeded):
+	case ex.timedOut:
 		f.reason, f.message = ReasonTimeout, "no reply within the time limit of a request"
 	case past.answered:
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, syscall.ECONNREFUSED),
+		errors.As(err, &dns) && dns.IsNotFound,
+		errors.As(err, &certificate), errors.As(err, &record):
 		f.class, f.reason = Fatal, ReasonEndpoint
-		f.message = "nothing listens at " + e.URL + " (connection refused)"
-	case errors.As(err, &dns) && dns.IsNotFound:
-		f.class, f.reason = Fatal, ReasonEndpoint
-		f.message = fmt.Sprintf("%s: there is no host %s", e.URL, dns.Name)
-	case errors.As(err, &certificate), errors.As(err, &record):
-		f.class, f.reason = Fatal, ReasonEndpoint
-		f.message = e.URL + ": " + f.message
+		f.message = "cannot reach " + e.URL + ": " + f.message
 	}
 	return f
-}
-
-// rootMessage leaves out the method and URL that net/http puts before its
-// errors.
-func rootMessage(err error) string {
-	type urlError interface{ Timeout() bool }
-	for {
-		next := errors.Unwrap(err)
-		if _, is := err.(urlError); !is || next == nil || !strings.Contains(err.Error(), "://") {
-			return err.Error()
-		}
-		err = next
-	}
 }

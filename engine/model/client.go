@@ -140,13 +140,6 @@ func (c *Client) limitName(conv *Conversation) string {
 	return limitOld
 }
 
-// switchLimit remembers that the endpoint wants the token limit under its new
-// name.
-func (c *Client) switchLimit() bool {
-	c.newLimit.Store(true)
-	return true
-}
-
 func (c *Client) history() history {
 	return history{answered: c.answered.Load(), succeeded: c.succeeded.Load()}
 }

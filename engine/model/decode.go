@@ -64,7 +64,7 @@ func decode(raw []byte, v any) error {
 type text string
 
 func (t *text) UnmarshalJSON(raw []byte) error {
-	*t = text(textOf(raw, ""))
+	*t = text(textOf(raw, "", textDepth))
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (t *text) UnmarshalJSON(raw []byte) error {
 type paragraphs string
 
 func (p *paragraphs) UnmarshalJSON(raw []byte) error {
-	*p = paragraphs(textOf(raw, "\n\n"))
+	*p = paragraphs(textOf(raw, "\n\n", textDepth))
 	return nil
 }
 
@@ -103,22 +103,26 @@ func (k *textKeys) values() []json.RawMessage {
 	return []json.RawMessage{k.Text, k.Summary, k.Thinking, k.Reasoning, k.Content}
 }
 
+// textDepth is how deep texts may lie in lists and objects: real servers need
+// four, and each level costs a pass over the value.
+const textDepth = 6
+
 // textOf finds the text in a value. Items of a list are joined with sep.
-func textOf(raw json.RawMessage, sep string) string {
+func textOf(raw json.RawMessage, sep string, depth int) string {
+	if depth == 0 {
+		return ""
+	}
 	switch firstByte(raw) {
 	case '"':
 		var s string
 		json.Unmarshal(raw, &s)
 		return s
 	case '[':
-		var items, found []string
-		var all []json.RawMessage
-		json.Unmarshal(raw, &all)
-		for _, item := range all {
-			items = append(items, textOf(item, sep))
-		}
-		for _, s := range items {
-			if s != "" {
+		var items []json.RawMessage
+		var found []string
+		json.Unmarshal(raw, &items)
+		for _, item := range items {
+			if s := textOf(item, sep, depth-1); s != "" {
 				found = append(found, s)
 			}
 		}
@@ -127,7 +131,7 @@ func textOf(raw json.RawMessage, sep string) string {
 		var keys textKeys
 		decode(raw, &keys)
 		for _, value := range keys.values() {
-			if s := textOf(value, sep); s != "" {
+			if s := textOf(value, sep, depth-1); s != "" {
 				return s
 			}
 		}
@@ -139,7 +143,7 @@ func textOf(raw json.RawMessage, sep string) string {
 // answer and the reasoning that some servers put among the parts.
 func contentOf(raw json.RawMessage) (content, reasoning string) {
 	if firstByte(raw) != '[' {
-		return textOf(raw, ""), ""
+		return textOf(raw, "", textDepth), ""
 	}
 	var parts []json.RawMessage
 	json.Unmarshal(raw, &parts)
@@ -150,9 +154,9 @@ func contentOf(raw json.RawMessage) (content, reasoning string) {
 		}
 		decode(part, &head)
 		if head.Type == "thinking" || head.Type == "reasoning" {
-			thoughts.WriteString(textOf(part, ""))
+			thoughts.WriteString(textOf(part, "", textDepth))
 		} else {
-			answer.WriteString(textOf(part, ""))
+			answer.WriteString(textOf(part, "", textDepth))
 		}
 	}
 	return answer.String(), thoughts.String()

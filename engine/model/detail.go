@@ -3,8 +3,8 @@ package model
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strconv"
-	"strings"
 )
 
 // detail is what the body of an error says, in whatever shape it came.
@@ -66,11 +66,12 @@ func (w *wireError) detail() detail {
 		var inner wireError
 		decode(w.Error, &inner)
 		d := inner.fields()
+		d.setCode(inner.Status)
 		d.object = true
 		return d
 	case '"':
 		d := w.fields()
-		d.object, d.message = true, textOf(w.Error, "")
+		d.object, d.message = true, textOf(w.Error, "", textDepth)
 		return d
 	}
 	d := w.fields()
@@ -84,19 +85,11 @@ func (w *wireError) detail() detail {
 // fields reads the fields of an error object.
 func (w *wireError) fields() detail {
 	d := detail{
-		kind: string(w.Type), param: string(w.Param), message: textOf(w.Message, ", "),
+		kind: string(w.Type), param: string(w.Param), message: textOf(w.Message, ", ", textDepth),
 		flagged: w.Metadata.Flagged != "" || firstByte(w.Metadata.Reasons) == '[',
 		headers: map[string]string{},
 	}
-	for _, raw := range []json.RawMessage{w.Code, w.Status} {
-		if n, ok := number(raw); ok {
-			if n >= 100 && n < 600 {
-				d.status = int(n)
-			}
-		} else if word := textOf(raw, ""); d.code == "" {
-			d.code = word
-		}
-	}
+	d.setCode(w.Code)
 	if w.Metadata.Raw != "" {
 		d.message += ": " + string(w.Metadata.Raw)
 	}
@@ -106,25 +99,31 @@ func (w *wireError) fields() detail {
 	return d
 }
 
+// setCode takes over a code, which is a word or an HTTP status.
+func (d *detail) setCode(raw json.RawMessage) {
+	if n, ok := number(raw); ok {
+		if d.status == 0 && n >= 100 && n < 600 {
+			d.status = int(n)
+		}
+	} else if d.code == "" {
+		d.code = textOf(raw, "", textDepth)
+	}
+}
+
 // detailText reads FastAPI's detail, a string or a list of complaints.
 func detailText(raw json.RawMessage) string {
-	if s := textOf(raw, ", "); s != "" || len(raw) == 0 {
+	if s := textOf(raw, ", ", textDepth); s != "" || len(raw) == 0 {
 		return s
 	}
 	return string(raw[:min(len(raw), 4*messageLimit)])
 }
 
+var titleTag = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title`)
+
 // pageTitle returns the title of an HTML page.
 func pageTitle(page []byte) string {
-	lower := strings.ToLower(string(page[:min(len(page), 4096)]))
-	start := strings.Index(lower, "<title")
-	if start >= 0 {
-		if gt := strings.IndexByte(lower[start:], '>'); gt >= 0 {
-			start += gt + 1
-			if end := strings.Index(lower[start:], "</title"); end >= 0 && len(lower) <= len(page) {
-				return strconv.Quote(string(page[start : start+end]))
-			}
-		}
+	if m := titleTag.FindSubmatch(page[:min(len(page), 4096)]); m != nil {
+		return strconv.Quote(string(bytes.TrimSpace(m[1])))
 	}
-	return "no title"
+	return "without a title"
 }

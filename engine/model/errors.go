@@ -70,11 +70,15 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
+	message := e.Message
+	if e.Status != 0 {
+		message = fmt.Sprintf("HTTP %d: %s", e.Status, message)
+	}
 	tries := "try"
 	if e.Tries != 1 {
 		tries = "tries"
 	}
-	return fmt.Sprintf("%s: %s (%d %s)", e.Reason, e.Message, e.Tries, tries)
+	return fmt.Sprintf("%s: %s (%d %s)", e.Reason, message, e.Tries, tries)
 }
 
 // Unwrap returns the error of the transport, if that is what went wrong.

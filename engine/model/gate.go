@@ -38,62 +38,61 @@ type gate struct {
 	waiting int
 }
 
-// pass returns when a request may begin, and how long it was held back. Told is
-// called before and after a wait.
+// pass returns when a request may begin, and how long it was held back. Told, if
+// not nil, is called before and after a wait.
 func (g *gate) pass(ctx context.Context, told func(bool)) (waited time.Duration, err error) {
 	begin := g.clock.now()
-	var mine, seen time.Time
-	for {
-		g.mu.Lock()
+	if !begin.Before(g.heldUntil(0)) {
+		return 0, nil
+	}
+	if told != nil {
+		told(true)
+		defer told(false)
+	}
+	defer g.heldUntil(-1)
+	var mine, seen time.Time // when this waiter starts, and the hold that it goes by
+	for held := g.heldUntil(+1); ; held = g.heldUntil(0) {
+		if held.After(seen) {
+			seen, mine = held, held.Add(g.spread())
+		}
 		now := g.clock.now()
-		if !now.Before(g.until) && !now.Before(mine) {
-			if waited > 0 || !mine.IsZero() {
-				g.waiting--
-			}
-			g.mu.Unlock()
-			break
+		if !now.Before(mine) {
+			return now.Sub(begin), nil
 		}
-		if mine.IsZero() {
-			g.waiting++
-		}
-		if g.until.After(seen) {
-			seen = g.until
-			mine = seen.Add(g.spread())
-		}
-		first := waited == 0
-		g.mu.Unlock()
-		if first && told != nil {
-			told(true)
-			defer told(false)
-		}
-		if err := g.clock.sleep(ctx, max(mine.Sub(now), 1)); err != nil {
-			g.mu.Lock()
-			g.waiting--
-			g.mu.Unlock()
+		if err := g.clock.sleep(ctx, mine.Sub(now)); err != nil {
 			return g.clock.now().Sub(begin), err
 		}
-		waited = max(g.clock.now().Sub(begin), 1)
 	}
-	return waited, nil
+}
+
+// heldUntil returns the end of the present hold, and counts a waiter in or out.
+func (g *gate) heldUntil(waiter int) time.Time {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting += waiter
+	return g.until
 }
 
 // spread draws a waiter's own delay after the hold.
 func (g *gate) spread() time.Duration {
-	most := min(max(time.Duration(g.waiting)*spreadEach, spreadLeast), spreadMost)
+	g.mu.Lock()
+	n := g.waiting
+	g.mu.Unlock()
+	most := min(max(time.Duration(n)*spreadEach, spreadLeast), spreadMost)
 	return time.Duration(g.clock.random() * float64(most))
 }
 
 // hold notes that a request that began at a moment met a limit, and the wait
 // that came with it, 0 if none did. All answers to requests that were under way
 // when the limit was first met count as one meeting.
-func (g *gate) hold(began time.Time, told time.Duration) (until time.Time) {
+func (g *gate) hold(began time.Time, told time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.clock.now()
 	fresh := !began.Before(g.since)
 	if told <= 0 {
 		if !fresh && now.Before(g.until) {
-			return g.until
+			return
 		}
 		told = min(untoldFirst<<min(g.strikes, 10), untoldMost)
 	}
@@ -104,7 +103,6 @@ func (g *gate) hold(began time.Time, told time.Duration) (until time.Time) {
 	if end := now.Add(told); end.After(g.until) {
 		g.until = end
 	}
-	return g.until
 }
 
 // passed notes that a request that began at a moment met no limit.

@@ -41,6 +41,9 @@ func (n *normaliser) normalise(raw []byte) (*Reply, *fault) {
 			return r, n.choice(r, &choice)
 		}
 	}
+	if d := detailOf(object); d.object {
+		return r, bodyFault(WhyErrorBody, object)
+	}
 	return r, replyFault(WhyEmptyChoices, "the reply has no choices")
 }
 
@@ -135,6 +138,9 @@ func (n *normaliser) calls(r *Reply, m *wireMessage) {
 		decode(raw, &w)
 		if w.Function != nil {
 			w.Name, w.Arguments = w.Function.Name, w.Function.Arguments
+		}
+		if w.Name == "" && w.ID == "" && w.Arguments == nil {
+			continue
 		}
 		call := ReplyCall{Name: n.clean(w.Name)}
 		call.ID = n.uniqueID(n.clean(w.ID), len(r.Calls), seen)

@@ -76,7 +76,8 @@ func (k *call) judge(f *fault) (pause time.Duration, again bool) {
 	case f.raced && !k.raced:
 		k.raced = true
 		return 0, true
-	case f.limit && k.client.switchLimit():
+	case f.limit:
+		k.client.newLimit.Store(true)
 		return 0, true
 	case f.class != Transient:
 		return 0, false

@@ -6,6 +6,10 @@ import "strings"
 // spellings that models use, lower case.
 var thinkTags = []string{"think", "thinking", "thought", "reasoning", "reasoning_scratchpad"}
 
+// maxBlocks bounds the blocks at the beginning of a text, since each may cost a
+// pass over the rest of it.
+const maxBlocks = 64
+
 // splitThinking moves the blocks of reasoning at the beginning of a text out of
 // it. Tags further on are part of the answer. If nothing is moved, the answer is
 // the text as it was.
@@ -16,7 +20,7 @@ var thinkTags = []string{"think", "thinking", "thought", "reasoning", "reasoning
 func splitThinking(text string, orphans bool) (answer, reasoning string) {
 	var blocks []string
 	rest := text
-	for {
+	for len(blocks) < maxBlocks {
 		block, after, found := leadingBlock(rest)
 		if !found {
 			break

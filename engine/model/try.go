@@ -12,11 +12,9 @@ func (k *call) try(ctx context.Context) (*Reply, *fault) {
 	c := k.client
 	limitName := c.limitName(k.conv)
 	ex := &exchange{body: k.conv.body(limitName)}
-	timed, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
 	k.sent++
 	began := c.clock.now()
-	ex.do(timed, c.api)
+	ex.do(ctx, c.api, c.timeout)
 	at := c.clock.now()
 
 	reply, f := c.outcome(ex, k.conv)
@@ -26,11 +24,17 @@ func (k *call) try(ctx context.Context) (*Reply, *fault) {
 		reply.At, reply.Took = at.UTC(), at.Sub(began)
 		return reply, nil
 	}
+	if f.status == 0 {
+		f.status = ex.status
+	}
+	if f.mayTell() {
+		f.told = toldWait(ex.header, f.headers, at)
+	}
 	f.limit = f.limit && limitName == limitOld && k.conv.params.MaxTokens > 0
 	if f.rate || f.told > 0 {
 		c.gate.hold(began, f.told)
 	}
-	if f.why != "" && ctx.Err() == nil {
+	if f.why != "" && (ctx.Err() == nil || ex.readErr == nil) {
 		k.rejected = append(k.rejected, Rejected{
 			Raw: reply.Raw, Usage: reply.Usage, Why: f.why, Status: ex.status, At: at.UTC(), Took: at.Sub(began),
 		})
@@ -43,8 +47,8 @@ func (k *call) try(ctx context.Context) (*Reply, *fault) {
 func (c *Client) outcome(ex *exchange, conv *Conversation) (*Reply, *fault) {
 	past := c.history()
 	if ex.status == 0 {
-		f := transportFault(ex.err, c.endpoint, past)
-		f.raced = ex.reused && !ex.began && f.reason == ReasonNetwork
+		f := transportFault(ex, c.endpoint, past)
+		f.raced = ex.reused.Load() && !ex.began.Load() && f.reason == ReasonNetwork
 		return nil, f
 	}
 	c.answered.Store(true)
@@ -56,27 +60,20 @@ func (c *Client) outcome(ex *exchange, conv *Conversation) (*Reply, *fault) {
 		raw = []byte(masked)
 	}
 	if ex.readErr != nil {
-		return &Reply{Raw: raw}, cutBody(ex.readErr)
+		return &Reply{Raw: raw}, cutBody(ex)
 	}
 	n := normaliser{turn: conv.turns, taken: conv.ids, mask: c.mask}
-	reply, f := n.normalise(raw)
-	if f != nil {
-		f.status = ex.status
-		if f.rate {
-			f.told = toldWait(ex.header, nil, c.clock.now())
-		}
-	}
-	return reply, f
+	return n.normalise(raw)
 }
 
 // cutBody is the fault of a reply whose body did not come to its end.
-func cutBody(err error) *fault {
-	f := replyFault(WhyCutBody, "the reply broke off: "+err.Error())
-	f.reason, f.cause = ReasonNetwork, err
+func cutBody(ex *exchange) *fault {
+	f := replyFault(WhyCutBody, "the reply broke off: "+ex.readErr.Error())
+	f.reason, f.cause = ReasonNetwork, ex.readErr
 	switch {
-	case errors.Is(err, errTooLarge):
-		f.why, f.reason, f.message = WhyTooLarge, ReasonServer, err.Error()
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(ex.readErr, errTooLarge):
+		f.why, f.reason, f.message = WhyTooLarge, ReasonServer, ex.readErr.Error()
+	case ex.timedOut:
 		f.reason, f.message = ReasonTimeout, "the reply did not end within the time limit of a request"
 	}
 	return f

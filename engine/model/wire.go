@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	openai "github.com/sashabaranov/go-openai"
 )
@@ -33,20 +35,26 @@ type exchange struct {
 	readErr error  // why raw is not whole
 	err     error  // why there is no response
 
-	reused bool // the connection had served a request before
-	began  bool // the response's first byte arrived
+	timedOut bool // the time limit of one request was reached
+
+	// Set by the transport's goroutines, maybe after the request was given up.
+	reused atomic.Bool // the connection had served a request before
+	began  atomic.Bool // the response's first byte arrived
 }
 
 type exchangeKey struct{}
 
-// do sends the request. What came of it is in the exchange.
-func (ex *exchange) do(ctx context.Context, api *openai.Client) {
+// do sends the request within a time limit. What came of it is in the exchange.
+func (ex *exchange) do(parent context.Context, api *openai.Client, limit time.Duration) {
+	ctx, cancel := context.WithTimeout(parent, limit)
+	defer cancel()
 	ctx = context.WithValue(ctx, exchangeKey{}, ex)
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:              func(info httptrace.GotConnInfo) { ex.reused = info.Reused },
-		GotFirstResponseByte: func() { ex.began = true },
+		GotConn:              func(info httptrace.GotConnInfo) { ex.reused.Store(info.Reused) },
+		GotFirstResponseByte: func() { ex.began.Store(true) },
 	})
 	_, err := api.CreateChatCompletion(ctx, openai.ChatCompletionRequest{Model: placeholder})
+	ex.timedOut = ctx.Err() != nil && parent.Err() == nil
 	if ex.status == 0 {
 		ex.err = err
 		if err == nil {
