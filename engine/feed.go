@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -96,6 +95,3 @@ func (l *folderLocks) lock(ctx context.Context, cwd string) (unlock func(), err 
 		return nil, ctx.Err()
 	}
 }
-
-func joinWords(words []string) string { return strings.Join(words, ", ") }
-func joinLines(lines []string) string { return strings.Join(lines, "\n  ") }

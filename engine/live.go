@@ -166,6 +166,11 @@ func (s Snapshot) ETA() (time.Duration, bool) {
 	return (time.Duration(left) * perPrompt).Round(time.Second), true
 }
 
+// Lines say the snapshot in words.
+func (s Snapshot) Lines() []string {
+	return []string{strings.Join(status(s), "  "), inFlight(s)}
+}
+
 func inFlight(s Snapshot) string {
 	if len(s.InFlight) == 0 {
 		return "nothing in flight"

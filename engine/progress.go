@@ -85,6 +85,9 @@ func newProgress(r *Run) (*Progress, error) {
 			return true
 		}
 		if !inPlan.has(index) {
+			if h.End == endFailed {
+				return true // nobody waits for it any more
+			}
 			p.total++
 		}
 		p.over.set(index)
@@ -124,7 +127,9 @@ func (p *Progress) turn(ord db.Ordinal, t *db.Turn) {
 	}
 }
 
-func (p *Progress) finish(ord db.Ordinal, out *db.Outcome) {
+// finish counts an outcome. It returns how many in a row were finished and not
+// kept.
+func (p *Progress) finish(ord db.Ordinal, out *db.Outcome) (unkept int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	verdict := p.judge(db.OutcomeHead{Ordinal: ord, End: out.End, Reason: out.Reason, Class: out.Class,
@@ -136,6 +141,7 @@ func (p *Progress) finish(ord db.Ordinal, out *db.Outcome) {
 	if verdict == "kept" {
 		p.unkept = 0
 	}
+	return p.unkept
 }
 
 // Snapshot is the present state.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -149,14 +150,22 @@ func (r *Run) key() (string, error) {
 	return key, nil
 }
 
-func findDistribution(o *Options) (tools.Distribution, error) {
+func allDistributions(o *Options) ([]tools.Distribution, error) {
 	all := tools.Distributions()
-	if o.DistributionFile != "" {
-		own, err := tools.LoadDistributions(o.DistributionFile, tools.Toolsets())
-		if err != nil {
-			return tools.Distribution{}, Usagef("--distribution_file: %v", err)
-		}
-		all = append(all, own...)
+	if o.DistributionFile == "" {
+		return all, nil
+	}
+	own, err := tools.LoadDistributions(o.DistributionFile, tools.Toolsets())
+	if err != nil {
+		return nil, Usagef("--distribution_file: %v", err)
+	}
+	return append(all, own...), nil
+}
+
+func findDistribution(o *Options) (tools.Distribution, error) {
+	all, err := allDistributions(o)
+	if err != nil {
+		return tools.Distribution{}, err
 	}
 	var names []string
 	for _, d := range all {
@@ -165,7 +174,7 @@ func findDistribution(o *Options) (tools.Distribution, error) {
 		}
 		names = append(names, d.Name)
 	}
-	return tools.Distribution{}, Usagef("--distribution: there is no distribution %q; allowed: %s", o.Distribution, joinWords(names))
+	return tools.Distribution{}, Usagef("--distribution: there is no distribution %q; allowed: %s", o.Distribution, strings.Join(names, ", "))
 }
 
 // open reads the dataset and creates or checks the store.
@@ -240,7 +249,7 @@ func (r *Run) checkSettings() error {
 		return nil
 	}
 	return Usagef("run %q was made under other settings:\n  %s\nresume it under the old ones, or give --allow_config_change: prompts in flight then finish under the old settings, new and failed ones run under the new",
-		r.folder.Name, joinLines(diff))
+		r.folder.Name, strings.Join(diff, "\n  "))
 }
 
 // begin records this session of the program.
@@ -272,25 +281,6 @@ func (r *Run) Store() *db.Store { return r.store }
 
 // Progress is the run's live state.
 func (r *Run) Progress() *Progress { return r.progress }
-
-// Lacking says for each toolset of the distribution that cannot work here what
-// it lacks, in the distribution's order.
-func (r *Run) Lacking() (lacking []string, none bool) {
-	none = true
-	for _, c := range r.dist.Chances {
-		for _, set := range r.offers.sets {
-			if set.Name != c.Toolset {
-				continue
-			}
-			if lacks := set.Lacks(); lacks != "" {
-				lacking = append(lacking, set.Name+": "+lacks)
-			} else if c.Percent > 0 {
-				none = false
-			}
-		}
-	}
-	return lacking, none
-}
 
 // Work runs all prompts that are due. It returns nil when every prompt has an
 // outcome, ErrInterrupted when ctx ended, or an error that satisfies
@@ -390,7 +380,9 @@ func (r *Run) commitOutcome(log *db.Log, ord db.Ordinal, out *db.Outcome) error 
 	if err := r.commitErr(log.Finish(out).Wait(context.Background())); err != nil {
 		return err
 	}
-	r.progress.finish(ord, out)
+	if unkept := r.progress.finish(ord, out); unkept == hintAfter {
+		r.log.Warn(fmt.Sprintf("none of the last %d prompts was kept: if the model shows no reasoning, --keep_without_reasoning keeps its rows (nothing is lost: the next --resume applies it)", unkept))
+	}
 	if out.End == endFailed {
 		r.log.Warn("prompt failed", "prompt", ord.Index(), "class", out.Class, "reason", out.Reason, "message", out.Message)
 	}

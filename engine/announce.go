@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+
+	"hermes-batch/db"
+	"hermes-batch/engine/flags"
+	"hermes-batch/tools"
+)
+
+// badLinesShown bounds what start-up says of bad lines; errors.jsonl has all.
+const badLinesShown = 20
+
+// hintAfter prompts in a row of which none was kept, the user is told.
+const hintAfter = 20
+
+// Inherit gives the flags of run that nobody set the values of the run's last
+// session.
+func Inherit(fs *flag.FlagSet, store *db.Store) error {
+	last, found, err := store.LastLaunch()
+	if err != nil || !found {
+		return err
+	}
+	if err := flags.Inherit(fs, last.Flags, NotInherited...); err != nil {
+		return Usagef("flags of the run's last session: %v", err)
+	}
+	return nil
+}
+
+// ListDistributions prints the built-in distributions and those of the
+// options' file.
+func ListDistributions(w io.Writer, o *Options) error {
+	all, err := allDistributions(o)
+	if err != nil {
+		return err
+	}
+	return tools.List(w, all, tools.Toolsets())
+}
+
+var errEnough = errors.New("enough")
+
+// Announce tells what the user should know before the work begins: bad lines
+// of the dataset and toolsets that cannot work here.
+func (r *Run) Announce() error {
+	shown := 0
+	err := r.store.BadLines(func(b db.BadLine) error {
+		if shown++; shown > badLinesShown {
+			return errEnough
+		}
+		r.log.Warn("bad line skipped", "line", b.Line, "reason", b.Reason, "hint", b.Hint)
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	if shown > badLinesShown {
+		plan, _, err := r.store.Plan()
+		if err != nil {
+			return err
+		}
+		r.log.Warn(fmt.Sprintf("%d more bad lines, see errors.jsonl", plan.Bad-badLinesShown))
+	}
+	return r.announceToolsets()
+}
+
+func (r *Run) announceToolsets() error {
+	works := false
+	for _, c := range r.dist.Chances {
+		for _, set := range r.offers.sets {
+			if set.Name != c.Toolset || c.Percent == 0 {
+				continue
+			}
+			if lacks := set.Lacks(); lacks != "" {
+				r.log.Warn("toolset is not offered", "toolset", set.Name, "why", lacks)
+			} else {
+				works = true
+			}
+		}
+	}
+	if !works {
+		r.log.Warn("no toolset of the distribution works here: the run goes on without tools", "distribution", r.dist.Name)
+	}
+	return nil
+}

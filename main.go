@@ -1,0 +1,405 @@
+// Command hermes-batch runs prompts through a tool-calling LLM agent in
+// parallel and turns every session into a trajectory.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/lmittmann/tint"
+	"github.com/peterbourgon/ff/v3"
+	"golang.org/x/term"
+
+	"hermes-batch/db"
+	"hermes-batch/engine"
+	"hermes-batch/engine/ctl"
+	"hermes-batch/engine/flags"
+	"hermes-batch/engine/simulated"
+	"hermes-batch/export"
+	"hermes-batch/tools/sandbox"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// Exit codes; 128 and the signal's number after an interrupt.
+const (
+	exitOK      = 0
+	exitFailed  = 1 // finished, some prompts failed
+	exitUsage   = 2
+	exitStopped = 3
+)
+
+// errFailed says by the exit code alone that prompts failed.
+var errFailed = errors.New("some prompts failed")
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == sandbox.SuperviseArg {
+		os.Exit(sandbox.Supervise())
+	}
+	os.Exit((&program{stdout: os.Stdout, stderr: os.Stderr}).main(os.Args[1:]))
+}
+
+// program is one call of the command line.
+type program struct {
+	stdout, stderr *os.File
+	signal         atomic.Value // os.Signal: the first one
+}
+
+// verb is a word of the command line. run gets a parsed flag set.
+type verb struct {
+	name, about string
+	intro       string
+	groups      []flags.Group
+	register    func(*flag.FlagSet) func(context.Context) error
+}
+
+func (p *program) main(args []string) int {
+	name := "run"
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		name, args = args[0], args[1:]
+	}
+	verbs := p.verbs()
+	if name == "help" {
+		return p.help(verbs, args)
+	}
+	for _, v := range verbs {
+		if v.name == name {
+			return p.exitCode(p.call(v, args))
+		}
+	}
+	return p.exitCode(engine.Usagef("there is no verb %q; verbs: %s", name, verbNames(verbs)))
+}
+
+func verbNames(verbs []verb) string {
+	var names []string
+	for _, v := range verbs {
+		names = append(names, v.name)
+	}
+	return strings.Join(append(names, "help"), ", ")
+}
+
+func (p *program) verbs() []verb {
+	return []verb{
+		{"run", "run prompts (the default)", engine.Intro, engine.Groups, p.run},
+		{"status", "show the state of a run, also while it goes on", statusIntro, storeGroups, p.status},
+		{"check", "verify the integrity of a run's store", checkIntro, storeGroups, p.check},
+		{"simulate", "serve the embedded model over HTTP", simulateIntro, simulateGroups, p.simulate},
+		{"version", "print the version", "Usage: hermes-batch version\n", nil, p.version},
+	}
+}
+
+// call parses a verb's flags and runs it.
+func (p *program) call(v verb, args []string) error {
+	fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	run := v.register(fs)
+	args = flags.Underscore(fs, args)
+	err := ff.Parse(fs, args, ff.WithEnvVarPrefix("HERMES_BATCH"), ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(configParser))
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		flags.Help(p.stdout, v.intro, fs, v.groups)
+		return nil
+	case err != nil:
+		return engine.Usagef("%v", flags.Explain(err, fs))
+	}
+	if err := flags.Leftover(fs, args); err != nil {
+		return engine.Usagef("%v", err)
+	}
+	ctx, stop := p.signals()
+	defer stop()
+	return run(ctx)
+}
+
+// configParser reads the JSON file of --config; dashes in its keys are as good
+// as underscores.
+func configParser(r io.Reader, set func(name, value string) error) error {
+	return ff.JSONParser(r, func(name, value string) error {
+		return set(strings.ReplaceAll(name, "-", "_"), value)
+	})
+}
+
+func (p *program) help(verbs []verb, args []string) int {
+	for _, v := range verbs {
+		if len(args) > 0 && v.name == args[0] {
+			return p.exitCode(p.call(v, []string{"--help"}))
+		}
+	}
+	if len(args) > 0 {
+		return p.exitCode(engine.Usagef("there is no verb %q; verbs: %s", args[0], verbNames(verbs)))
+	}
+	fmt.Fprint(p.stdout, "hermes-batch runs prompts through a tool-calling LLM agent and keeps every trajectory.\n\nVerbs:\n")
+	for _, v := range verbs {
+		fmt.Fprintf(p.stdout, "  %-10s %s\n", v.name, v.about)
+	}
+	fmt.Fprint(p.stdout, "\n\"hermes-batch help VERB\" shows the flags of a verb.\n")
+	return exitOK
+}
+
+// exitCode prints an error once and maps it to the documented exit code.
+func (p *program) exitCode(err error) int {
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errFailed):
+		return exitFailed
+	case errors.Is(err, engine.ErrInterrupted):
+		return p.signalCode()
+	}
+	fmt.Fprintf(p.stderr, "hermes-batch: %v\n", err)
+	for _, usage := range []error{engine.ErrUsage, db.ErrNotFound, simulated.ErrOptions} {
+		if errors.Is(err, usage) {
+			return exitUsage
+		}
+	}
+	return exitStopped
+}
+
+// signals cancels the context at the first SIGINT or SIGTERM and leaves at
+// once at the second.
+func (p *program) signals() (context.Context, func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	got := make(chan os.Signal, 2)
+	signal.Notify(got, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		first, more := <-got
+		if !more {
+			return
+		}
+		p.signal.Store(first)
+		fmt.Fprintln(p.stderr, "\nstopping: calls in flight may finish; a second signal leaves at once")
+		cancel()
+		if _, more := <-got; more {
+			os.Exit(p.signalCode())
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(got)
+		close(got)
+		cancel()
+	}
+}
+
+func (p *program) signalCode() int {
+	if s, ok := p.signal.Load().(syscall.Signal); ok {
+		return 128 + int(s)
+	}
+	return 128 + int(syscall.SIGINT)
+}
+
+func (p *program) version(*flag.FlagSet) func(context.Context) error {
+	return func(context.Context) error {
+		fmt.Fprintln(p.stdout, "hermes-batch", version)
+		return nil
+	}
+}
+
+// logger writes to w; debug lines only if verbose.
+func (p *program) logger(w io.Writer, verbose bool) *slog.Logger {
+	level := slog.LevelInfo
+	if verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: !p.color()}))
+}
+
+// terminal tells whether stderr, where progress goes, is one.
+func (p *program) terminal() bool {
+	return term.IsTerminal(int(p.stderr.Fd())) && os.Getenv("TERM") != "dumb"
+}
+
+func (p *program) color() bool { return p.terminal() && os.Getenv("NO_COLOR") == "" }
+
+// run is the verb that does the work.
+func (p *program) run(fs *flag.FlagSet) func(context.Context) error {
+	o, filters := &engine.Options{}, &export.Filters{}
+	o.Register(fs)
+	filters.Register(fs)
+	list := fs.Bool("list_distributions", false, "print the toolset distributions and leave")
+	fs.String("config", "", "JSON `file` of flags: name -> value")
+	return func(ctx context.Context) error {
+		if *list {
+			return engine.ListDistributions(p.stdout, o)
+		}
+		live := engine.NewLive(p.stderr, p.terminal(), p.color())
+		log := p.logger(live, o.Verbose)
+		folder, err := o.Folder()
+		if err != nil {
+			return err
+		}
+		store, err := folder.Find(o, db.Options{Log: log})
+		if err != nil {
+			return err
+		}
+		if store != nil {
+			if err := engine.Inherit(fs, store); err != nil {
+				return errors.Join(err, store.Close())
+			}
+		}
+		return p.drive(ctx, o, folder, store, *filters, flags.Values(fs), live, log)
+	}
+}
+
+// drive makes a run from its start to the summary.
+func (p *program) drive(ctx context.Context, o *engine.Options, folder engine.Folder, store *db.Store, filters export.Filters,
+	given map[string]string, live *engine.Live, log *slog.Logger) error {
+	output := export.Options{Dir: folder.Dir, Output: folder.Output, Filters: filters, Log: log}
+	embedded, err := simulated.New(simulated.Options{})
+	if err != nil {
+		return err
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	var renderer *export.Renderer // made once there is a store
+	deps := engine.Deps{Log: log, Transport: simulated.Transport(embedded), Executable: executable, Version: version, Flags: given,
+		Judge:  func(h db.OutcomeHead) string { return export.Judge(h, output.Effective()).String() },
+		Render: func(ctx context.Context) { renderer.Render(ctx, export.Background) },
+	}
+	r, err := engine.Start(ctx, o, folder, store, deps)
+	if err != nil {
+		return err
+	}
+	renderer = export.NewRenderer(r.Store(), output)
+	end := p.work(ctx, r, statusVerb(output.Effective(), r.Progress()), live, log)
+	return errors.Join(end, p.conclude(renderer, end), r.Close(end))
+}
+
+// work shows the run and answers questions about it while it goes on.
+func (p *program) work(ctx context.Context, r *engine.Run, status ctl.Verb, live *engine.Live, log *slog.Logger) error {
+	server, err := ctl.Serve(context.WithoutCancel(ctx), r.Store(), map[string]ctl.Verb{"status": status}, log)
+	if err != nil {
+		log.Warn("no status while the run goes on", "error", err)
+	} else {
+		defer server.Close()
+	}
+	if err := r.Announce(); err != nil {
+		return err
+	}
+	live.Show(r.Progress())
+	defer live.Hide()
+	return r.Work(ctx)
+}
+
+// conclude renders the files and prints the summary.
+func (p *program) conclude(renderer *export.Renderer, end error) error {
+	mode := export.Final
+	if end != nil {
+		mode = export.Stop
+	}
+	report, err := renderer.Render(context.Background(), mode)
+	if report != nil && report.Statistics != nil {
+		err = errors.Join(err, export.Summary(p.stdout, report))
+	}
+	if err == nil && end == nil && report.Counts.Failed > 0 {
+		return errFailed
+	}
+	return err
+}
+
+const statusIntro = `Shows the state of a run: counts, and what it is doing now if it goes on.
+
+Usage:
+  hermes-batch status --run_name=NAME | --store=FILE
+`
+
+const checkIntro = `Verifies a run's store: pages, hashes of steps, chains, identities, plan.
+
+Usage:
+  hermes-batch check --run_name=NAME | --store=FILE [--deep]
+
+Exit codes: 0 sound; 3 damaged, or in use by a run.
+`
+
+var storeGroups = []flags.Group{{Title: "Run", Names: []string{"run_name", "store", "deep", "config"}}}
+
+// storeFlags name a run's store.
+func storeFlags(fs *flag.FlagSet) func() (string, error) {
+	name := fs.String("run_name", "", "`name` of the run")
+	file := fs.String("store", "", "`file` of the store (run.db), in place of --run_name")
+	fs.String("config", "", "JSON `file` of flags: name -> value")
+	return func() (string, error) {
+		switch {
+		case *file != "" && *name != "":
+			return "", engine.Usagef("--run_name and --store are two ways to name a run: use one")
+		case *file != "":
+			return *file, nil
+		case *name == "":
+			return "", engine.Usagef("--run_name is required (or --store FILE)")
+		}
+		folder, err := engine.RunFolder(*name)
+		return folder.Store(), err
+	}
+}
+
+func (p *program) status(fs *flag.FlagSet) func(context.Context) error {
+	store, filters := storeFlags(fs), &export.Filters{}
+	return func(ctx context.Context) error {
+		path, err := store()
+		if err != nil {
+			return err
+		}
+		return ctl.Read(ctx, path, "status", nil, p.stdout, func(_ context.Context, s *db.Store, _ []string, w io.Writer) error {
+			return export.Status(w, s, *filters, nil)
+		})
+	}
+}
+
+// statusVerb answers for the run in progress.
+func statusVerb(filters export.Filters, progress *engine.Progress) ctl.Verb {
+	return func(_ context.Context, s *db.Store, _ []string, w io.Writer) error {
+		return export.Status(w, s, filters, progress.Snapshot().Lines())
+	}
+}
+
+func (p *program) check(fs *flag.FlagSet) func(context.Context) error {
+	store := storeFlags(fs)
+	deep := fs.Bool("deep", false, "read everything: every hash, record and blob")
+	return func(ctx context.Context) error {
+		path, err := store()
+		if err != nil {
+			return err
+		}
+		s, err := db.Open(path, db.Options{ReadOnly: true})
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		report, err := s.Check(ctx, *deep)
+		if err != nil {
+			return err
+		}
+		return report.Print(p.stdout)
+	}
+}
+
+const simulateIntro = `Serves the embedded model as an OpenAI-compatible endpoint.
+
+Usage:
+  hermes-batch simulate --addr=127.0.0.1:PORT [flags]
+`
+
+var simulateGroups = []flags.Group{{Title: "Server", Names: []string{"addr", "latency", "jitter", "fail", "rate_limit", "seed", "stats", "config"}}}
+
+func (p *program) simulate(fs *flag.FlagSet) func(context.Context) error {
+	o := &simulated.Options{Stats: true}
+	o.Register(fs)
+	addr := fs.String("addr", "127.0.0.1:8080", "`address` to listen on")
+	fs.String("config", "", "JSON `file` of flags: name -> value")
+	return func(ctx context.Context) error {
+		if err := simulated.Listen(ctx, *addr, *o, p.stderr); err != nil {
+			return err
+		}
+		return engine.ErrInterrupted
+	}
+}
