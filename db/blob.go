@@ -107,9 +107,9 @@ func joinChunks(tx reader, h Hash) ([]byte, error) {
 	return joined, nil
 }
 
-// missingBlob reports whether a reference leads nowhere; an absent blob that a
-// record names is damage, not a wrong question.
-func missingBlob(err error) error {
+// mustExist makes damage of ErrNotFound where it is a record, and not the
+// caller, that refers to what is missing.
+func mustExist(err error) error {
 	if errors.Is(err, ErrNotFound) {
 		return damaged("%v", err)
 	}

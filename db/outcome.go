@@ -162,7 +162,7 @@ func parseOutcome(tx reader, k, v []byte) (Outcome, error) {
 	}
 	data, err := unpack(tx, packed)
 	if err != nil {
-		return o, missingBlob(err)
+		return o, mustExist(err)
 	}
 	if err := json.Unmarshal(data, &o); err != nil {
 		return o, damaged("%v", err)

@@ -72,7 +72,7 @@ func parsePrompt(tx reader, key, value []byte) (Prompt, error) {
 	}
 	raw, err := unpack(tx, body[promptHead:])
 	if err != nil {
-		return Prompt{}, missingBlob(err)
+		return Prompt{}, mustExist(err)
 	}
 	f := fields{rest: raw}
 	p := Prompt{Index: int(binary.BigEndian.Uint32(key)), Batch: -1, Copy: head.copy, Hash: head.hash}

@@ -40,7 +40,7 @@ func readSettings(tx reader, fp Hash) ([]byte, error) {
 	}
 	canonical, err := unpack(tx, value)
 	if err != nil {
-		return nil, fmt.Errorf("settings %s: %w", fp, missingBlob(err))
+		return nil, fmt.Errorf("settings %s: %w", fp, mustExist(err))
 	}
 	if settingsHash(canonical) != fp {
 		return nil, damaged("settings %s have another fingerprint", fp)

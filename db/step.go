@@ -49,7 +49,7 @@ func openStep(tx reader, o Ordinal, attempt, number int, value []byte) (Step, er
 	}
 	payload, err := unpack(tx, packed)
 	if err != nil {
-		return Step{}, stepError(o, attempt, number, missingBlob(err))
+		return Step{}, stepError(o, attempt, number, mustExist(err))
 	}
 	if stepHash(h.parent, payload) != h.hash || len(payload) == 0 || Kind(payload[0]) != h.kind {
 		return Step{}, stepError(o, attempt, number, damaged("hash differs"))

@@ -91,7 +91,7 @@ func readSpans(tx reader, o Ordinal, spans []span) ([]Step, error) {
 	thread := make([]Step, 0, length(spans))
 	parent, err := headOf(tx, o)
 	if err != nil {
-		return nil, err
+		return nil, mustExist(err)
 	}
 	c := bucketTurns.of(tx).Cursor()
 	for _, sp := range spans {

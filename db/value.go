@@ -34,7 +34,8 @@ const (
 )
 
 var encoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true),
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderCRC(false),
+		zstd.WithSingleSegment(true), // every frame says its size
 		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
 	if err != nil {
 		panic(err) // only a bad option can do this
@@ -77,10 +78,10 @@ func packInline(dst, raw []byte) ([]byte, []put, error) {
 		return dst, nil, nil
 	}
 	h := Hash(sha256.Sum256(raw))
-	puts := blobPuts(h, bytes.Clone(dst[at:]))
-	dst = append(dst[:at], codecSpilled)
-	dst = binary.BigEndian.AppendUint32(dst, uint32(len(raw)))
-	return append(dst, h[:]...), puts, nil
+	puts := blobPuts(h, dst[at:])
+	ref := append(bytes.Clone(dst[:at]), codecSpilled)
+	ref = binary.BigEndian.AppendUint32(ref, uint32(len(raw)))
+	return append(ref, h[:]...), puts, nil
 }
 
 // unpack returns the raw bytes of a packed value in memory of their own.
@@ -129,7 +130,7 @@ func inflate(frame []byte, size int) ([]byte, error) {
 	if err := head.Decode(frame); err != nil || !head.HasFCS || head.FrameContentSize != uint64(size) {
 		return nil, damaged("zstd frame does not hold %d bytes", size)
 	}
-	raw, err := decoder().DecodeAll(frame, make([]byte, 0, size))
+	raw, err := decoder().DecodeAll(frame, nil)
 	if err != nil {
 		return nil, damaged("zstd: %v", err)
 	}
