@@ -89,15 +89,15 @@ func (p *page) end() {
 	if !p.wanted() {
 		return
 	}
-	text := strings.TrimSuffix(strings.TrimSuffix(string(p.line), "\n"), "\r")
+	text := []rune(strings.TrimSuffix(strings.TrimSuffix(string(p.line), "\n"), "\r"))
 	p.line = p.line[:0]
-	if utf8.RuneCountInString(text) > maxLine {
-		text = string([]rune(text)[:maxLine]) + "... [truncated]"
+	if len(text) > maxLine {
+		text = append(text[:maxLine], []rune("... [truncated]")...)
 	}
 	if p.lines > p.first {
 		p.content.WriteByte('\n')
 	}
-	fmt.Fprintf(&p.content, "%d|%s", p.lines, text)
+	fmt.Fprintf(&p.content, "%d|%s", p.lines, string(text)) // invalid bytes have become U+FFFD
 	p.overflow = p.content.Len() > resultLimit
 }
 

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,18 +14,23 @@ import (
 )
 
 // resolve returns the name under which the sandbox knows a path of a model: as the session's
-// shell would, with ~ standing for the work folder.
+// shell would find it.
 func (c *Call) resolve(path string) string {
-	if path == "~" || strings.HasPrefix(path, "~/") {
-		return filepath.Join(c.root(), path[1:])
-	}
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
 	}
-	if c.Shell.Cwd != "" {
-		return filepath.Join(c.Shell.Cwd, path)
+	return filepath.Join(cmp.Or(c.Shell.Cwd, c.root()), path)
+}
+
+// pathProblem says what makes a path unusable, whatever lies there; empty if nothing does.
+func (c *Call) pathProblem(path string) string {
+	switch {
+	case path == "":
+		return "path is empty"
+	case path == "~" || strings.HasPrefix(path, "~/"):
+		return fmt.Sprintf("%s: ~ is not understood here; give a relative path, or an absolute one inside %s", path, c.root())
 	}
-	return filepath.Join(c.root(), path)
+	return ""
 }
 
 // root is the folder in which the session's shell starts; empty if the sandbox does not tell.
@@ -40,7 +46,7 @@ func (c *Call) root() string {
 func (c *Call) fileError(path string, err error) (Result, error) {
 	for _, beyond := range []error{
 		sandbox.ErrLost, sandbox.ErrClosed, context.Canceled, context.DeadlineExceeded,
-		syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS, syscall.EMFILE, syscall.ENFILE,
+		syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE,
 	} {
 		if errors.Is(err, beyond) {
 			return Result{}, err

@@ -64,8 +64,8 @@ func (readFile) Call(ctx context.Context, c *Call) (Result, error) {
 	if err := json.Unmarshal(c.Args, &args); err != nil {
 		return Result{}, err
 	}
-	if args.Path == "" {
-		return failure(StatusError, "path is empty"), nil
+	if problem := c.pathProblem(args.Path); problem != "" {
+		return failure(StatusError, problem), nil
 	}
 	name := c.resolve(args.Path)
 	files := c.Sandbox.Files()

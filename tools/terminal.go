@@ -71,16 +71,19 @@ func (t terminal) Call(ctx context.Context, c *Call) (Result, error) {
 			Status: StatusBlocked,
 		}, nil
 	}
+	if args.Workdir != "" {
+		if problem := c.pathProblem(args.Workdir); problem != "" {
+			return failure(StatusError, problem), nil
+		}
+	}
 	command := sandbox.Command{
 		Key:     c.Key,
 		Script:  args.Command,
 		Shell:   c.Shell,
+		Dir:     args.Workdir,
 		Timeout: time.Duration(args.Timeout) * time.Second,
 		Head:    outputLimit * headPercent / 100,
 		Tail:    outputLimit - outputLimit*headPercent/100,
-	}
-	if args.Workdir != "" {
-		command.Dir = c.resolve(args.Workdir)
 	}
 	r, err := c.Sandbox.Exec(ctx, command)
 	if err != nil {
