@@ -1,0 +1,169 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+
+	"hermes-batch/db"
+)
+
+// lines is a JSONL file on its way.
+type lines struct {
+	*replacement
+	rows int
+}
+
+func newLines(path string) *lines { return &lines{replacement: replace(path)} }
+
+// add writes one line, which has its line end.
+func (l *lines) add(line []byte) error {
+	l.rows++
+	_, err := l.Write(line)
+	return err
+}
+
+// finish puts a file in place and into the report.
+func (r *Renderer) finish(rep *Report, f *replacement, rows int) error {
+	changed, err := f.commit()
+	if err != nil {
+		return err
+	}
+	file := File{Path: f.path, State: Unchanged, Rows: rows, Bytes: f.size}
+	if changed {
+		file.State = Written
+		r.changed(f.path)
+	}
+	rep.Files = append(rep.Files, file)
+	return nil
+}
+
+// span is a part of the places in a store: from the first to before the
+// second, which is the end if 0.
+type span struct{ from, to db.Ordinal }
+
+var errEnough = errors.New("end of span")
+
+// walk calls fn with the outcomes of a span in order.
+func (r *Renderer) walk(ctx context.Context, s span, fn func(db.Ordinal, *db.Outcome, Verdict) error) error {
+	if s.to == 0 {
+		s.to = math.MaxUint64
+	}
+	err := r.store.Outcomes(s.from, func(o db.Ordinal, out db.Outcome) error {
+		if o >= s.to {
+			return errEnough
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return fn(o, &out, Judge(headOf(o, &out), r.ledger.filters))
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// headOf is the head of a decoded outcome, as far as verdicts need it.
+func headOf(o db.Ordinal, out *db.Outcome) db.OutcomeHead {
+	return db.OutcomeHead{
+		Ordinal: o, End: out.End, Reason: out.Reason, Class: out.Class, ReasonedTurns: out.ReasonedTurns,
+		InvalidCalls: max(out.ToolStats[invalidTool].Count, len(out.InvalidTools)), At: out.At, APICalls: out.APICalls,
+	}
+}
+
+// encode returns the line of an outcome's row, in memory that the next call
+// uses again, and nil for a row that has to be left out for now.
+func (r *Renderer) encode(rep *Report, o db.Ordinal, out *db.Outcome) ([]byte, error) {
+	row, err := loadRow(r.store, o, *out)
+	if errors.Is(err, errForked) {
+		r.opts.Log.Warn("row left out until its prompt has been tried again", "prompt_index", o.Index(), "rollout", o.Rollout())
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if cap(r.line) > LongRow {
+		r.line = nil
+	}
+	r.line = append(r.encoder.append(r.line[:0], &row), '\n')
+	if len(r.line) > LongRow {
+		rep.LongRows++
+		r.opts.Log.Warn("very long row, which some readers of JSONL refuse", "prompt_index", o.Index(), "bytes", len(r.line))
+	}
+	return r.line, nil
+}
+
+// batchName is the name of a batch's file.
+func batchName(batch int) string { return fmt.Sprintf("batch_%d.jsonl", batch) }
+
+// trustFiles takes the files of complete batches for up to date if they are
+// younger than all outcomes in them; a Final rendering verifies them.
+func (r *Renderer) trustFiles() {
+	for b := range r.ledger.batches {
+		t := &r.ledger.batches[b]
+		if !t.full() {
+			continue
+		}
+		info, err := os.Stat(r.path(batchName(b)))
+		if t.rows() == 0 && errors.Is(err, fs.ErrNotExist) ||
+			err == nil && info.Size() > 0 && info.ModTime().UnixNano() > t.latest {
+			t.rendered = t.digest
+		}
+	}
+}
+
+// batches renders the files of those batches that are due and may have changed.
+func (r *Renderer) batches(ctx context.Context, rep *Report, due func(*tally) bool) error {
+	for b := range r.ledger.batches {
+		t := &r.ledger.batches[b]
+		if !t.dirty() || !due(t) {
+			continue
+		}
+		if t.rows() > 0 {
+			if err := r.batch(ctx, rep, b); err != nil {
+				return err
+			}
+		}
+		t.rendered = t.digest
+	}
+	return nil
+}
+
+func (r *Renderer) batch(ctx context.Context, rep *Report, b int) error {
+	from, to := r.ledger.span(b)
+	return r.rows(ctx, rep, r.path(batchName(b)), span{from, to}, func(v Verdict) bool { return v == Kept || v == Filtered })
+}
+
+// merge renders the merged file alone.
+func (r *Renderer) merge(ctx context.Context, rep *Report) error {
+	digest := r.ledger.digest()
+	err := r.rows(ctx, rep, r.mergedPath(), span{}, func(v Verdict) bool { return v == Kept })
+	if err == nil {
+		r.merged = digest
+	}
+	return err
+}
+
+// rows renders one file with the rows of a span whose verdict it wants.
+func (r *Renderer) rows(ctx context.Context, rep *Report, path string, s span, wants func(Verdict) bool) error {
+	f := newLines(path)
+	defer f.abort()
+	err := r.walk(ctx, s, func(o db.Ordinal, out *db.Outcome, v Verdict) error {
+		if !wants(v) {
+			return nil
+		}
+		line, err := r.encode(rep, o, out)
+		if err != nil || line == nil {
+			return err
+		}
+		return f.add(line)
+	})
+	if err != nil {
+		return err
+	}
+	return r.finish(rep, f.replacement, f.rows)
+}

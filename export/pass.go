@@ -1,0 +1,124 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"hermes-batch/db"
+)
+
+// pass renders the batch files and the merged file by going through the store
+// once. Batch numbers do not fall while prompt indices grow, so one batch file
+// is open at a time. Files of batches that have no rows are removed.
+type pass struct {
+	r      *Renderer
+	rep    *Report
+	merged *lines
+	batch  *lines // nil before the first row
+	number int    // of batch; before the first, -1
+}
+
+// pass goes through the whole store; stats collects on the way.
+func (r *Renderer) pass(ctx context.Context, rep *Report, stats *collector) error {
+	p := &pass{r: r, rep: rep, merged: newLines(r.mergedPath()), number: -1}
+	defer p.abort()
+	digest := r.ledger.digest()
+	err := r.walk(ctx, span{}, func(o db.Ordinal, out *db.Outcome, v Verdict) error {
+		if err := stats.add(o, out, v); err != nil {
+			return err
+		}
+		return p.add(o, out, v)
+	})
+	if err != nil {
+		return err
+	}
+	if err := p.next(len(r.ledger.batches)); err != nil {
+		return err
+	}
+	if err := r.finish(rep, p.merged.replacement, p.merged.rows); err != nil {
+		return err
+	}
+	r.merged = digest
+	return nil
+}
+
+func (p *pass) add(o db.Ordinal, out *db.Outcome, v Verdict) error {
+	if v != Kept && v != Filtered {
+		return nil
+	}
+	line, err := p.r.encode(p.rep, o, out)
+	if err != nil || line == nil {
+		return err
+	}
+	batch := p.r.store.BatchOf(o.Index())
+	if batch < p.number {
+		return fmt.Errorf("row of %s: batch %d after batch %d: %w", o, batch, p.number, db.ErrDamaged)
+	}
+	if batch > p.number {
+		if err := p.next(batch); err != nil {
+			return err
+		}
+	}
+	if err := p.batch.add(line); err != nil {
+		return err
+	}
+	if v == Kept {
+		return p.merged.add(line)
+	}
+	return nil
+}
+
+// next finishes the open batch, removes the files of those before the given
+// one, and opens that; with the number of batches it opens none.
+func (p *pass) next(batch int) error {
+	if p.batch != nil {
+		if err := p.r.finish(p.rep, p.batch.replacement, p.batch.rows); err != nil {
+			return err
+		}
+		p.batch = nil
+		p.rendered(p.number)
+	}
+	for p.number++; p.number < batch; p.number++ {
+		if err := p.remove(p.number); err != nil {
+			return err
+		}
+		p.rendered(p.number)
+	}
+	if batch < len(p.r.ledger.batches) {
+		p.batch = newLines(p.r.path(batchName(batch)))
+	}
+	return nil
+}
+
+func (p *pass) rendered(batch int) {
+	t := &p.r.ledger.batches[batch]
+	t.rendered = t.digest
+}
+
+// remove takes away the file of a batch without rows, if there is one.
+func (p *pass) remove(batch int) error {
+	path := p.r.path(batchName(batch))
+	for _, name := range []string{temporary(path), path} {
+		err := os.Remove(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return fmt.Errorf("%w: %w", ErrWrite, err)
+		case name == path:
+			p.r.changed(path)
+			p.rep.Files = append(p.rep.Files, File{Path: path, State: Removed})
+		}
+	}
+	return nil
+}
+
+// abort drops what is unfinished.
+func (p *pass) abort() {
+	p.merged.abort()
+	if p.batch != nil {
+		p.batch.abort()
+	}
+}

@@ -1,0 +1,212 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"hermes-batch/db"
+)
+
+// Mode says how much a rendering covers.
+type Mode int
+
+const (
+	// Background renders what a run may want to look at while it goes on:
+	// batches whose prompts all have an outcome, checkpoint.json, errors.jsonl
+	// and the short form's output. It costs as much as what is new, and the
+	// output file.
+	Background Mode = iota
+	// Stop renders everything with what there is so far, but for files that
+	// cannot have changed; the merged file only if Options.Budget suffices.
+	Stop
+	// Final renders everything, compares every byte with what is there, and
+	// removes files of batches that have no rows any more.
+	Final
+)
+
+// DefaultBudget is how long an orderly stop spends on the merged file.
+const DefaultBudget = 3 * time.Second
+
+// Options say where a run's files lie and what they hold.
+type Options struct {
+	Dir     string        // folder of the files, which exists
+	Output  string        // the short form's file, in place of trajectories.jsonl; then no filter drops a row
+	Filters Filters       // quality filters of the long form
+	Budget  time.Duration // of Stop for the merged file; 0 means DefaultBudget
+	Log     *slog.Logger  // for rows that readers may refuse; nil means none
+}
+
+// Short tells the short form.
+func (o Options) Short() bool { return o.Output != "" }
+
+// Effective are the filters in force: the short form has none.
+func (o Options) Effective() Filters {
+	if o.Short() {
+		return KeepAll()
+	}
+	return o.Filters
+}
+
+// Renderer keeps the files of one run in the state of its store. It may be used
+// by several goroutines; renderings take turns.
+type Renderer struct {
+	store *db.Store
+	opts  Options
+
+	mu      sync.Mutex
+	ledger  ledger
+	tools   []string // that rows have had so far
+	encoder *encoder
+	line    []byte   // scratch
+	merged  uint64   // digest of the outcomes that the merged file shows
+	folders []string // to be synced
+}
+
+// NewRenderer returns a renderer of the store's run. It reads nothing yet.
+func NewRenderer(store *db.Store, opts Options) *Renderer {
+	if opts.Budget == 0 {
+		opts.Budget = DefaultBudget
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Renderer{store: store, opts: opts, ledger: ledger{store: store, filters: opts.Effective()}}
+}
+
+// Render brings the files up to date as far as mode says. On an error the
+// report tells what was done before; every file then shows either its old or
+// its new content, whole. The error satisfies ErrWrite if a file is to blame,
+// and is ctx's own if that ended.
+func (r *Renderer) Render(ctx context.Context, mode Mode) (*Report, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	began := time.Now()
+	rep := &Report{}
+	err := r.prepare(mode)
+	if err == nil {
+		err = r.render(ctx, mode, rep)
+	}
+	err = errors.Join(err, r.syncFolders())
+	rep.Took = time.Since(began)
+	return rep, err
+}
+
+func (r *Renderer) render(ctx context.Context, mode Mode, rep *Report) error {
+	switch mode {
+	case Background:
+		return r.steps(
+			func() error { return r.batches(ctx, rep, (*tally).full) },
+			func() error { return r.tables(ctx, rep) },
+			func() error { return r.output(ctx, rep) },
+		)
+	case Stop:
+		stats := newCollector(r)
+		return r.steps(
+			func() error { return r.batches(ctx, rep, func(t *tally) bool { return t.rows() > 0 }) },
+			func() error { return r.tables(ctx, rep) },
+			func() error { return r.walk(ctx, span{}, stats.add) },
+			func() error { return r.statistics(rep, stats) },
+			func() error { return r.mergeWithin(ctx, rep, r.opts.Budget) },
+		)
+	}
+	stats := newCollector(r)
+	return r.steps(
+		func() error { return r.pass(ctx, rep, stats) },
+		func() error { return r.tables(ctx, rep) },
+		func() error { return r.statistics(rep, stats) },
+	)
+}
+
+// steps does one thing after the other until one fails.
+func (r *Renderer) steps(all ...func() error) error {
+	for _, step := range all {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare brings the ledger up to date.
+func (r *Renderer) prepare(mode Mode) error {
+	if tools := r.store.Run().Tools; r.encoder == nil || !slices.Equal(tools, r.tools) {
+		r.tools, r.encoder = tools, newEncoder(tools)
+		for b := range r.ledger.batches {
+			r.ledger.batches[b].rendered = 0 // the rows' tool_stats have grown
+		}
+		r.merged = 0
+	}
+	fresh, err := r.ledger.reload()
+	if err != nil {
+		return err
+	}
+	if err := r.ledger.refresh(fresh || mode != Background); err != nil {
+		return err
+	}
+	if fresh {
+		r.trustFiles()
+	}
+	return nil
+}
+
+// tables renders the small files that need no conversations.
+func (r *Renderer) tables(ctx context.Context, rep *Report) error {
+	rep.Counts = r.ledger.counts()
+	if err := r.checkpoint(rep); err != nil {
+		return err
+	}
+	return r.failures(ctx, rep)
+}
+
+// path is the place of a file of the run.
+func (r *Renderer) path(name string) string { return filepath.Join(r.opts.Dir, name) }
+
+// mergedPath is the place of the merged file.
+func (r *Renderer) mergedPath() string {
+	if r.opts.Short() {
+		return r.opts.Output
+	}
+	return r.path("trajectories.jsonl")
+}
+
+// output renders the short form's file while the run goes on.
+func (r *Renderer) output(ctx context.Context, rep *Report) error {
+	if !r.opts.Short() || r.merged == r.ledger.digest() {
+		return nil
+	}
+	return r.merge(ctx, rep)
+}
+
+// mergeWithin renders the merged file if the budget suffices, and else reports
+// it as left out.
+func (r *Renderer) mergeWithin(ctx context.Context, rep *Report, budget time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, budget)
+	defer cancel()
+	err := r.merge(limited, rep)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		rep.Files = append(rep.Files, File{Path: r.mergedPath(), State: LeftOut})
+		return nil
+	}
+	return err
+}
+
+// changed remembers that a folder has to be synced.
+func (r *Renderer) changed(path string) {
+	if dir := filepath.Dir(path); !slices.Contains(r.folders, dir) {
+		r.folders = append(r.folders, dir)
+	}
+}
+
+func (r *Renderer) syncFolders() error {
+	var errs []error
+	for _, dir := range r.folders {
+		errs = append(errs, syncFolder(dir))
+	}
+	r.folders = r.folders[:0]
+	return errors.Join(errs...)
+}

@@ -1,0 +1,46 @@
+package export
+
+import "time"
+
+// State says what a rendering did with a file.
+type State string
+
+const (
+	Written   State = "written"   // its bytes changed, or it is new
+	Unchanged State = "unchanged" // it was up to date
+	Removed   State = "removed"   // a batch's file that no row belongs to any more
+	LeftOut   State = "left out"  // not brought up to date, for want of time
+)
+
+// File is one output file in a Report.
+type File struct {
+	Path  string
+	State State
+	Rows  int   // lines of a JSONL file, 0 for others
+	Bytes int64 // size, 0 if removed or left out
+}
+
+// Report is what a rendering did. Files that it did not look at, because
+// nothing in them can have changed, are not in it.
+type Report struct {
+	Files      []File
+	Counts     Counts
+	Statistics *Statistics // nil after a rendering in the background
+	LongRows   int         // rows longer than LongRow
+	Took       time.Duration
+}
+
+// LongRow is the length in bytes from which on a row is reported: some readers
+// of JSONL load blocks of 10 MiB and refuse a line that fills one.
+const LongRow = 10 << 20
+
+// Files of one state, in the order in which they were rendered.
+func (r *Report) In(state State) []File {
+	var files []File
+	for _, f := range r.Files {
+		if f.State == state {
+			files = append(files, f)
+		}
+	}
+	return files
+}
