@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -43,7 +42,7 @@ func TestKilledRunLosesNothing(t *testing.T) {
 	killed := 0
 	for ; killed < kills; killed++ {
 		c := wild.start("--run_name=wild", "--resume")
-		if c.killAfter(time.Duration(30+random.IntN(500)) * time.Millisecond) {
+		if c.killAfter(time.Duration(30+random.IntN(max(20, 6000/kills))) * time.Millisecond) {
 			break // it was faster
 		}
 		wild.check("wild")
@@ -137,19 +136,21 @@ var (
 	crashPath  = regexp.MustCompile(`[^"\\ ]*/state/[0-9a-f-]{36}/`)
 )
 
-// rows are the merged rows without what may differ between two runs.
-func (c *crashRun) rows(name string) []string {
+func (c *crashRun) rawRows(name string) []string {
 	c.t.Helper()
-	f, err := os.Open(filepath.Join(c.dir, "data", name, "trajectories.jsonl"))
+	raw, err := os.ReadFile(filepath.Join(c.dir, "data", name, "trajectories.jsonl"))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	defer f.Close()
-	var rows []string
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		rows = append(rows, crashPath.ReplaceAllString(crashTimes.ReplaceAllString(lines.Text(), ""), "WORK/"))
+	return strings.Split(strings.TrimSpace(string(raw)), "\n")
+}
+
+// rows are the merged rows without what may differ between two runs.
+func (c *crashRun) rows(name string) []string {
+	c.t.Helper()
+	rows := c.rawRows(name)
+	for i, row := range rows {
+		rows[i] = crashPath.ReplaceAllString(crashTimes.ReplaceAllString(row, ""), "WORK/")
 	}
 	return rows
 }
@@ -232,4 +233,71 @@ func number(t *testing.T, name string, otherwise int) int {
 		t.Fatalf("%s: %v", name, err)
 	}
 	return n
+}
+
+// TestKilledCommand kills the program in the middle of a command.
+func TestKilledCommand(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		supervisor bool // is killed too
+		lines      string
+		reruns     string
+	}{
+		{"its supervisor finishes it", false, "once\n", `"tool_reruns":0`},
+		{"with its supervisor", true, "once\n", `"tool_reruns":1`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := newCrashRun(t, 0)
+			shared := filepath.Join(c.dir, "shared")
+			if err := os.Mkdir(shared, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			row := fmt.Sprintf(`{"prompt": "Run `+"`echo $$ > pid; sleep 2; echo once >> log`"+`.", "cwd": %q}`, shared)
+			if err := os.WriteFile(filepath.Join(c.dir, "data.jsonl"), []byte(row), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			p := c.start("--run_name=r")
+			shell := waitForPID(t, filepath.Join(shared, "pid"))
+			supervisor := parentOf(t, shell)
+			p.Process.Kill()
+			<-p.done
+			if test.supervisor {
+				syscall.Kill(supervisor, syscall.SIGKILL)
+			}
+			c.start("--run_name=r", "--resume").wait(t, 0)
+			log, _ := os.ReadFile(filepath.Join(shared, "log"))
+			if string(log) != test.lines {
+				t.Errorf("log is %q, expected %q", log, test.lines)
+			}
+			rows := c.rawRows("r")
+			if len(rows) != 1 || !strings.Contains(rows[0], test.reruns) {
+				t.Errorf("expected one row with %s: %s", test.reruns, rows)
+			}
+			c.check("r")
+		})
+	}
+}
+
+func waitForPID(t *testing.T, path string) int {
+	t.Helper()
+	for range 1000 {
+		if raw, err := os.ReadFile(path); err == nil && strings.HasSuffix(string(raw), "\n") {
+			pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
+			return pid
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the command did not start")
+	return 0
+}
+
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
+	parent, _ := strconv.Atoi(fields[1])
+	return parent
 }
