@@ -118,7 +118,11 @@ func headOfOutcome(o *Outcome) ([]byte, error) {
 	for _, n := range []int{o.ReasonedTurns, invalid, o.APICalls} {
 		b = binary.BigEndian.AppendUint32(b, uint32(min(max(n, 0), math.MaxInt32)))
 	}
-	b = binary.BigEndian.AppendUint64(b, uint64(o.At.UnixNano()))
+	at := int64(0)
+	if !o.At.IsZero() {
+		at = o.At.UnixNano()
+	}
+	b = binary.BigEndian.AppendUint64(b, uint64(at))
 	return append(b, o.Reason...), nil
 }
 
@@ -147,11 +151,14 @@ func parseOutcomeHead(k, v []byte, known reasons) (OutcomeHead, error) {
 		return OutcomeHead{}, fmt.Errorf("outcome of %s: %w", ord, err)
 	}
 	number := func(at int) int { return int(binary.BigEndian.Uint32(b[at:])) }
-	return OutcomeHead{
+	h := OutcomeHead{
 		Ordinal: ord, End: ends[b[0]], Class: classes[b[1]], Reason: known.of(b[headSize:]),
 		ReasonedTurns: number(2), InvalidCalls: number(6), APICalls: number(10),
-		At: time.Unix(0, int64(binary.BigEndian.Uint64(b[14:]))).UTC(),
-	}, nil
+	}
+	if at := int64(binary.BigEndian.Uint64(b[14:])); at != 0 {
+		h.At = time.Unix(0, at).UTC()
+	}
+	return h, nil
 }
 
 func parseOutcome(tx reader, k, v []byte) (Outcome, error) {

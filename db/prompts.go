@@ -202,6 +202,11 @@ func (s *Store) PutPrompts(prompts []Prompt) error {
 			}
 		}
 		sortPuts(identities)
+		for i := 1; i < len(identities); i++ {
+			if bytes.Equal(identities[i-1].key, identities[i].key) {
+				return fmt.Errorf("register prompts: %w: the same copy of a content twice", ErrConflict)
+			}
+		}
 		return apply(tx, append(identities, spilled...))
 	}, nil)
 }
