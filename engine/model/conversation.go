@@ -87,7 +87,7 @@ func (c *Conversation) Append(messages ...Message) {
 	for _, m := range messages {
 		m = m.valid()
 		hashMessage(c.hash, m)
-		var b []byte
+		b := make([]byte, 0, m.encodedSize())
 		if len(c.messages) > 0 {
 			b = append(b, ',')
 		}
@@ -122,6 +122,15 @@ func (c *Conversation) body(limitName string) body {
 		parts = append(parts, []byte(`,"tools":`), c.params.Tools)
 	}
 	return newBody(append(parts, []byte("}")))
+}
+
+// encodedSize is about what the message takes when it is encoded.
+func (m *Message) encodedSize() int {
+	n := 128 + len(m.Content) + len(m.Content)/16 + len(m.Reasoning)
+	for _, call := range m.ToolCalls {
+		n += 128 + len(call.Arguments) + len(call.Arguments)/4
+	}
+	return n
 }
 
 // valid returns the message with U+FFFD for bytes that are no UTF-8, so that

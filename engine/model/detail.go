@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // detail is what the body of an error says, in whatever shape it came.
@@ -34,10 +35,10 @@ type wireError struct {
 
 // wireMetadata is what OpenRouter adds to an error.
 type wireMetadata struct {
-	Raw     text            `json:"raw"` // what the provider behind it said
-	Reasons json.RawMessage `json:"reasons"`
-	Flagged text            `json:"flagged_input"`
-	Headers map[string]text `json:"headers"`
+	Raw     text                       `json:"raw"` // what the provider behind it said
+	Reasons json.RawMessage            `json:"reasons"`
+	Flagged text                       `json:"flagged_input"`
+	Headers map[string]json.RawMessage `json:"headers"`
 }
 
 // detailOf reads the body of an error.
@@ -94,7 +95,7 @@ func (w *wireError) fields() detail {
 		d.message += ": " + string(w.Metadata.Raw)
 	}
 	for name, value := range w.Metadata.Headers {
-		d.headers[name] = string(value)
+		d.headers[name] = strings.Trim(string(value), `"`)
 	}
 	return d
 }

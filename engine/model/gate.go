@@ -42,17 +42,18 @@ type gate struct {
 // not nil, is called before and after a wait.
 func (g *gate) pass(ctx context.Context, told func(bool)) (waited time.Duration, err error) {
 	begin := g.clock.now()
-	if !begin.Before(g.heldUntil(0)) {
+	if !begin.Before(g.heldUntil()) {
 		return 0, nil
 	}
 	if told != nil {
 		told(true)
 		defer told(false)
 	}
-	defer g.heldUntil(-1)
+	g.count(+1)
+	defer g.count(-1)
 	var mine, seen time.Time // when this waiter starts, and the hold that it goes by
-	for held := g.heldUntil(+1); ; held = g.heldUntil(0) {
-		if held.After(seen) {
+	for {
+		if held := g.heldUntil(); held.After(seen) {
 			seen, mine = held, held.Add(g.spread())
 		}
 		now := g.clock.now()
@@ -65,12 +66,18 @@ func (g *gate) pass(ctx context.Context, told func(bool)) (waited time.Duration,
 	}
 }
 
-// heldUntil returns the end of the present hold, and counts a waiter in or out.
-func (g *gate) heldUntil(waiter int) time.Time {
+// heldUntil returns the end of the present hold.
+func (g *gate) heldUntil() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.waiting += waiter
 	return g.until
+}
+
+// count counts a waiter in or out.
+func (g *gate) count(change int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting += change
 }
 
 // spread draws a waiter's own delay after the hold.
@@ -89,7 +96,7 @@ func (g *gate) hold(began time.Time, told time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.clock.now()
-	fresh := !began.Before(g.since)
+	fresh := began.After(g.since)
 	if told <= 0 {
 		if !fresh && now.Before(g.until) {
 			return

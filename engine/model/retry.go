@@ -47,6 +47,9 @@ func (k *call) run(ctx context.Context) (*Reply, error) {
 	for {
 		waited, err := k.client.gate.pass(ctx, k.waiting)
 		k.waited += waited
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
 			return nil, k.interrupted(ctx, err)
 		}
