@@ -46,12 +46,15 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == sandbox.SuperviseArg {
 		os.Exit(sandbox.Supervise())
 	}
-	os.Exit((&program{stdout: os.Stdout, stderr: os.Stderr}).main(os.Args[1:]))
+	p := &program{stdout: os.Stdout, stderr: os.Stderr}
+	p.live = engine.NewLive(p.stderr, p.terminal())
+	os.Exit(p.main(os.Args[1:]))
 }
 
 // program is one call of the command line.
 type program struct {
 	stdout, stderr *os.File
+	live           *engine.Live // stderr, with the progress of a run on it
 	signal         atomic.Value // os.Signal: the first one
 }
 
@@ -176,7 +179,7 @@ func (p *program) signals() (context.Context, func()) {
 			return
 		}
 		p.signal.Store(first)
-		fmt.Fprintln(p.stderr, "\nstopping: calls in flight may finish; a second signal leaves at once")
+		fmt.Fprintln(p.live, "stopping: calls in flight may finish; a second signal leaves at once")
 		cancel()
 		if _, more := <-got; more {
 			os.Exit(p.signalCode())
@@ -203,13 +206,13 @@ func (p *program) version(*flag.FlagSet) func(context.Context) error {
 	}
 }
 
-// logger writes to w; debug lines only if verbose.
-func (p *program) logger(w io.Writer, verbose bool) *slog.Logger {
+// logger writes above the progress; debug lines only if verbose.
+func (p *program) logger(verbose bool) *slog.Logger {
 	level := slog.LevelInfo
 	if verbose {
 		level = slog.LevelDebug
 	}
-	return slog.New(tint.NewHandler(w, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: !p.color()}))
+	return slog.New(tint.NewHandler(p.live, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: !p.color()}))
 }
 
 // terminal tells whether stderr, where progress goes, is one.
@@ -230,8 +233,7 @@ func (p *program) run(fs *flag.FlagSet) func(context.Context) error {
 		if *list {
 			return engine.ListDistributions(p.stdout, o)
 		}
-		live := engine.NewLive(p.stderr, p.terminal(), p.color())
-		log := p.logger(live, o.Verbose)
+		log := p.logger(o.Verbose)
 		folder, err := o.Folder()
 		if err != nil {
 			return err
@@ -245,13 +247,13 @@ func (p *program) run(fs *flag.FlagSet) func(context.Context) error {
 				return errors.Join(err, store.Close())
 			}
 		}
-		return p.drive(ctx, o, folder, store, *filters, flags.Values(fs), live, log)
+		return p.drive(ctx, o, folder, store, *filters, flags.Values(fs), log)
 	}
 }
 
 // drive makes a run from its start to the summary.
 func (p *program) drive(ctx context.Context, o *engine.Options, folder engine.Folder, store *db.Store, filters export.Filters,
-	given map[string]string, live *engine.Live, log *slog.Logger) error {
+	given map[string]string, log *slog.Logger) error {
 	output := export.Options{Dir: folder.Dir, Output: folder.Output, Filters: filters, Log: log}
 	embedded, err := simulated.New(simulated.Options{})
 	if err != nil {
@@ -271,12 +273,12 @@ func (p *program) drive(ctx context.Context, o *engine.Options, folder engine.Fo
 		return err
 	}
 	renderer = export.NewRenderer(r.Store(), output)
-	end := p.work(ctx, r, statusVerb(output.Effective(), r.Progress()), live, log)
+	end := p.work(ctx, r, statusVerb(output.Effective(), r.Progress()), log)
 	return errors.Join(end, p.conclude(renderer, end), r.Close(end))
 }
 
 // work shows the run and answers questions about it while it goes on.
-func (p *program) work(ctx context.Context, r *engine.Run, status ctl.Verb, live *engine.Live, log *slog.Logger) error {
+func (p *program) work(ctx context.Context, r *engine.Run, status ctl.Verb, log *slog.Logger) error {
 	server, err := ctl.Serve(context.WithoutCancel(ctx), r.Store(), map[string]ctl.Verb{"status": status}, log)
 	if err != nil {
 		log.Warn("no status while the run goes on", "error", err)
@@ -286,8 +288,8 @@ func (p *program) work(ctx context.Context, r *engine.Run, status ctl.Verb, live
 	if err := r.Announce(); err != nil {
 		return err
 	}
-	live.Show(r.Progress())
-	defer live.Hide()
+	p.live.Show(r.Progress())
+	defer p.live.Hide()
 	return r.Work(ctx)
 }
 

@@ -1,13 +1,14 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
-	"io"
+	"os"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/progress"
+	"golang.org/x/term"
 )
 
 const (
@@ -22,40 +23,50 @@ const (
 
 // Live shows a run's progress on stderr: a region that is redrawn on a
 // terminal, rare plain lines elsewhere. As an io.Writer it takes the log's
-// lines and puts them above the region.
+// lines and puts them above the region. Safe for concurrent use.
 type Live struct {
-	out      io.Writer
+	out      *os.File
 	terminal bool
-	color    bool
 
 	mu      sync.Mutex
-	region  progress.Writer // nil: not drawing
-	tracker *progress.Tracker
+	region  []string // lines on the screen
 	stop    chan struct{}
 	stopped chan struct{}
 }
 
-// NewLive writes to out. color is only used on a terminal.
-func NewLive(out io.Writer, terminal, color bool) *Live {
-	return &Live{out: out, terminal: terminal, color: color}
-}
+// NewLive writes to out.
+func NewLive(out *os.File, terminal bool) *Live { return &Live{out: out, terminal: terminal} }
 
 // Write puts a line of the log above the region.
 func (l *Live) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.region != nil {
-		l.region.Log("%s", strings.TrimRight(string(line), "\n"))
-		return len(line), nil
+	if l.region == nil {
+		return l.out.Write(line)
 	}
-	return l.out.Write(line)
+	return len(line), l.redraw(line, l.region)
+}
+
+// redraw replaces the region by text that stays and lines that do not.
+func (l *Live) redraw(stays []byte, lines []string) error {
+	var out bytes.Buffer
+	out.WriteByte('\r')
+	if up := len(l.region) - 1; up > 0 {
+		fmt.Fprintf(&out, "\x1b[%dA", up)
+	}
+	out.WriteString("\x1b[J")
+	out.Write(stays)
+	out.WriteString(strings.Join(lines, "\n"))
+	l.region = lines
+	_, err := l.out.Write(out.Bytes())
+	return err
 }
 
 // Show begins to show p until Hide.
 func (l *Live) Show(p *Progress) {
 	l.stop, l.stopped = make(chan struct{}), make(chan struct{})
 	if l.terminal {
-		l.draw(p)
+		go l.draw(p)
 		return
 	}
 	go l.tell(p)
@@ -86,49 +97,45 @@ func (l *Live) tell(p *Progress) {
 
 // draw keeps the region up to date.
 func (l *Live) draw(p *Progress) {
-	w := progress.NewWriter()
-	w.SetOutputWriter(l.out)
-	w.SetUpdateFrequency(liveRedraw)
-	w.SetTrackerLength(liveBar)
-	w.SetStyle(progress.StyleDefault)
-	if l.color {
-		w.Style().Colors = progress.StyleColorsExample
-	}
-	w.Style().Visibility = progress.StyleVisibility{Tracker: true, Percentage: true, Value: true, Pinned: true}
-	s := p.Snapshot()
-	l.tracker = &progress.Tracker{Message: "prompts", Total: int64(s.Total)}
-	w.AppendTracker(l.tracker)
-	l.refresh(w, s)
-	l.mu.Lock()
-	l.region = w
-	l.mu.Unlock()
-	rendered := make(chan struct{})
-	go func() {
-		defer close(rendered)
-		w.Render()
-	}()
-	go func() {
-		defer close(l.stopped)
-		for {
-			select {
-			case <-l.stop:
-				l.refresh(w, p.Snapshot())
-				w.Stop()
-				<-rendered
-				l.mu.Lock()
-				l.region = nil
-				l.mu.Unlock()
-				return
-			case <-time.After(liveRedraw):
-				l.refresh(w, p.Snapshot())
-			}
+	defer close(l.stopped)
+	for {
+		l.show(p.Snapshot(), nil)
+		select {
+		case <-l.stop:
+			l.show(p.Snapshot(), []byte(status(p.Snapshot())[0]+"\n"))
+			return
+		case <-time.After(liveRedraw):
 		}
-	}()
+	}
 }
 
-func (l *Live) refresh(w progress.Writer, s Snapshot) {
-	l.tracker.SetValue(int64(s.Done))
-	w.SetPinnedMessages(strings.Join(status(s)[1:], "  "), inFlight(s))
+// show draws the region of a snapshot, or ends it with a last line that stays.
+func (l *Live) show(s Snapshot, last []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if last != nil {
+		l.redraw(last, nil)
+		return
+	}
+	width, _, err := term.GetSize(int(l.out.Fd()))
+	if err != nil || width < 20 {
+		width = 80
+	}
+	words := status(s)
+	lines := []string{bar(s) + " " + words[0], strings.Join(words[1:], "  "), inFlight(s)}
+	for i, line := range lines {
+		lines[i] = line[:min(len(line), width-1)]
+	}
+	l.redraw(nil, lines)
+}
+
+// bar is the share of the prompts that are done, in ASCII.
+func bar(s Snapshot) string {
+	full := 0
+	if s.Total > 0 {
+		full = liveBar * s.Done / s.Total
+	}
+	return "[" + strings.Repeat("#", full) + strings.Repeat(".", liveBar-full) + "]"
 }
 
 // status is one snapshot in words, the count first.
