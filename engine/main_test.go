@@ -2,16 +2,14 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,124 +17,84 @@ import (
 	"hermes-batch/tools/sandbox"
 )
 
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// TestMain makes the test binary the supervisor of its own commands, and the
+// program that the crash tests kill.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == sandbox.SuperviseArg {
 		os.Exit(sandbox.Supervise())
 	}
+	if text := os.Getenv(childVariable); text != "" {
+		os.Exit(childMain(text))
+	}
 	os.Exit(m.Run())
-}
-
-// ask is one request as the scripted model sees it.
-type ask struct {
-	Model    string
-	Prompt   string // text of the last user message
-	Turn     int    // assistant messages after it
-	Results  []string
-	Messages []struct {
-		Role, Content string
-	}
-	Tools []struct {
-		Function struct{ Name string }
-	}
-	Body string
-}
-
-// script is a model that follows a function. It counts what it answered.
-type script struct {
-	*httptest.Server
-	mu       sync.Mutex
-	reply    func(ask) (status int, body string)
-	asked    map[string]int // by prompt and turn
-	answered map[string]int
-	requests int
-	bodies   []string
-}
-
-func newScript(t *testing.T, reply func(ask) (int, string)) *script {
-	s := &script{reply: reply, asked: map[string]int{}, answered: map[string]int{}}
-	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
-	t.Cleanup(s.Server.Close)
-	return s
-}
-
-func (s *script) serve(w http.ResponseWriter, r *http.Request) {
-	raw, _ := io.ReadAll(r.Body)
-	a := ask{Body: string(raw)}
-	if err := json.Unmarshal(raw, &a); err != nil {
-		http.Error(w, err.Error(), 400)
-		return
-	}
-	for _, m := range a.Messages {
-		switch m.Role {
-		case "user":
-			a.Prompt, a.Turn, a.Results = m.Content, 0, nil
-		case "assistant":
-			a.Turn++
-		case "tool":
-			a.Results = append(a.Results, m.Content)
-		}
-	}
-	key := fmt.Sprintf("%s/%d", a.Prompt, a.Turn)
-	s.mu.Lock()
-	s.requests++
-	s.asked[key]++
-	s.bodies = append(s.bodies, a.Body)
-	s.mu.Unlock()
-	status, body := s.reply(a)
-	s.mu.Lock()
-	if status == 200 {
-		s.answered[key]++
-	}
-	s.mu.Unlock()
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	io.WriteString(w, body)
-}
-
-func (s *script) count() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.requests
-}
-
-// says is a reply with text and reasoning.
-func says(text string) (int, string) {
-	return 200, message(map[string]any{"role": "assistant", "content": text, "reasoning": "I think."}, "stop")
-}
-
-// calls is a reply that calls tools: name, arguments, name, arguments …
-func calls(pairs ...string) (int, string) {
-	var list []any
-	for i := 0; i+1 < len(pairs); i += 2 {
-		list = append(list, map[string]any{"id": fmt.Sprintf("c%d", i/2), "type": "function",
-			"function": map[string]any{"name": pairs[i], "arguments": pairs[i+1]}})
-	}
-	return 200, message(map[string]any{"role": "assistant", "content": "", "reasoning": "I think.", "tool_calls": list}, "tool_calls")
-}
-
-func message(m map[string]any, finish string) string {
-	raw, _ := json.Marshal(map[string]any{"id": "r", "object": "chat.completion", "model": "m",
-		"choices": []any{map[string]any{"index": 0, "message": m, "finish_reason": finish}},
-		"usage":   map[string]any{"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}})
-	return string(raw)
 }
 
 // bench is a folder in which runs are made against a scripted model.
 type bench struct {
 	t     *testing.T
-	dir   string
 	model *script
+	deps  Deps
+	hook  func(*Run) // called between Start and Work
+	now   atomic.Pointer[Run]
 }
 
+// newBench makes a folder of its own the working folder. The store that a test
+// leaves there is checked when the test ends.
 func newBench(t *testing.T, reply func(ask) (int, string)) *bench {
+	t.Helper()
 	t.Chdir(t.TempDir())
-	return &bench{t: t, dir: ".", model: newScript(t, reply)}
+	b := &bench{t: t, model: newScript(t, reply), deps: Deps{Sleep: nap}}
+	t.Cleanup(b.check)
+	return b
 }
 
+// nap is a sleep that makes long waits short, for tests in which time plays no
+// part.
+func nap(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(min(d, time.Millisecond)):
+		return nil
+	}
+}
+
+func (b *bench) check() {
+	if there, _ := exists(storePath()); !there {
+		return
+	}
+	b.read(func(s *db.Store) {
+		report, err := s.Check(context.Background(), true)
+		if err != nil || report.Found > 0 {
+			b.t.Errorf("the store is not sound: %v %q", err, report.Problems)
+		}
+	})
+}
+
+func storePath() string { return filepath.Join("data", "r", "run.db") }
+
+// dataset writes the dataset, one line each.
 func (b *bench) dataset(lines ...string) {
 	b.t.Helper()
-	if err := os.WriteFile("data.jsonl", []byte(strings.Join(lines, "\n")+"\n"), 0o666); err != nil {
-		b.t.Fatal(err)
+	writeFile(b.t, "data.jsonl", strings.Join(lines, "\n")+"\n")
+}
+
+// prompts writes a dataset of plain prompts.
+func (b *bench) prompts(texts ...string) {
+	b.t.Helper()
+	var lines []string
+	for _, text := range texts {
+		lines = append(lines, fmt.Sprintf(`{"prompt": %q}`, text))
+	}
+	b.dataset(lines...)
+}
+
+func writeFile(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -151,45 +109,85 @@ func (b *bench) options(change ...func(*Options)) *Options {
 
 func testOptions() *Options {
 	o := &Options{}
-	fs := newFlagSet()
-	o.Register(fs)
+	o.Register(flag.NewFlagSet("run", flag.ContinueOnError))
 	o.DatasetFile, o.BatchSize, o.RunName, o.Model, o.Distribution = "data.jsonl", 2, "r", "m", "local"
 	o.WorkDir, o.ShutdownGrace = "state", 200*time.Millisecond
 	return o
 }
 
-// run makes a whole run and returns its error.
+func resume(o *Options)    { o.Resume = true }
+func oneWorker(o *Options) { o.Workers = 1 }
+
+func maxTurns(n int) func(*Options) { return func(o *Options) { o.MaxTurns = n } }
+
+// run makes a whole run, as main does, and returns its error.
 func (b *bench) run(ctx context.Context, change ...func(*Options)) error {
 	b.t.Helper()
-	return b.runWith(ctx, Deps{}, change...)
+	r, err := b.start(ctx, change...)
+	if err != nil {
+		return err
+	}
+	return b.finish(ctx, r)
 }
 
-func (b *bench) runWith(ctx context.Context, deps Deps, change ...func(*Options)) error {
+func (b *bench) start(ctx context.Context, change ...func(*Options)) (*Run, error) {
 	b.t.Helper()
 	o := b.options(change...)
 	folder, err := o.Folder()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	store, err := folder.Find(o, db.Options{})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	r, err := Start(ctx, o, folder, store, deps)
-	if err != nil {
-		return err
+	return Start(ctx, o, folder, store, b.deps)
+}
+
+func (b *bench) finish(ctx context.Context, r *Run) error {
+	b.now.Store(r)
+	if b.hook != nil {
+		b.hook(r)
 	}
 	end := r.Work(ctx)
 	return errors.Join(end, r.Close(end))
 }
 
-// ends reads how every prompt ended, by index: "end/reason".
+// mustRun makes a run that gives every prompt an outcome.
+func (b *bench) mustRun(change ...func(*Options)) {
+	b.t.Helper()
+	if err := b.run(context.Background(), change...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// store is that of the run that goes on.
+func (b *bench) store() *db.Store { return b.now.Load().Store() }
+
+// workFolder is where the run that goes on has a prompt's work folder.
+func (b *bench) workFolder(index, attempt int) string {
+	return filepath.Join(b.now.Load().workDir, fmt.Sprintf("%d-0-a%d", index, attempt))
+}
+
+// read opens the store of the run that ended.
+func (b *bench) read(fn func(*db.Store)) {
+	b.t.Helper()
+	s, err := db.Open(storePath(), db.Options{ReadOnly: true})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer s.Close()
+	fn(s)
+}
+
+// ends reads how every prompt ended, by index: "end/reason", and the class of
+// failures.
 func (b *bench) ends() map[int]string {
 	b.t.Helper()
 	ends := map[int]string{}
 	b.read(func(s *db.Store) {
 		err := s.Outcomes(0, func(o db.Ordinal, out db.Outcome) error {
-			ends[o.Index()] = out.End + "/" + out.Reason
+			ends[o.Index()] = strings.TrimSuffix(out.End+"/"+out.Reason+"/"+out.Class, "/")
 			return nil
 		})
 		if err != nil {
@@ -199,32 +197,105 @@ func (b *bench) ends() map[int]string {
 	return ends
 }
 
-func (b *bench) read(fn func(*db.Store)) {
+// wantEnds compares how the prompts ended, in order of their index; "" is a
+// prompt without an outcome.
+func (b *bench) wantEnds(want ...string) {
 	b.t.Helper()
-	s, err := db.Open(filepath.Join("data", "r", "run.db"), db.Options{ReadOnly: true})
-	if err != nil {
-		b.t.Fatal(err)
+	got := b.ends()
+	for index, end := range want {
+		if got[index] != end {
+			b.t.Errorf("prompt %d ended as %q, want %q", index, got[index], end)
+		}
 	}
-	defer s.Close()
-	fn(s)
+	if extra := len(got) - len(want) + count(want, ""); extra > 0 {
+		b.t.Errorf("%d outcomes more than expected: %v", extra, got)
+	}
 }
 
-// talk is a prompt's conversation, one line an entry.
-func (b *bench) talk(index int) []string {
-	b.t.Helper()
-	var lines []string
-	b.read(func(s *db.Store) {
-		thread, err := s.Thread(db.MakeOrdinal(index, 0))
-		if err != nil {
-			b.t.Fatal(err)
+func count(list []string, text string) (n int) {
+	for _, s := range list {
+		if s == text {
+			n++
 		}
-		for _, st := range thread {
-			if raw, ok := st.EntryJSON(); ok {
-				lines = append(lines, string(raw))
-			}
+	}
+	return n
+}
+
+const answered = "completed/answer"
+
+func (b *bench) outcome(index int) (out db.Outcome) {
+	b.t.Helper()
+	b.read(func(s *db.Store) {
+		var found bool
+		var err error
+		if out, found, err = s.Outcome(db.MakeOrdinal(index, 0)); err != nil || !found {
+			b.t.Fatalf("prompt %d has no outcome: %v", index, err)
 		}
 	})
+	return out
+}
+
+// talk is a prompt's conversation, one JSON text an entry.
+func (b *bench) talk(index int) (lines []string) {
+	b.t.Helper()
+	b.read(func(s *db.Store) { lines = talkOf(b.t, s, index) })
 	return lines
 }
 
-func resume(o *Options) { o.Resume = true }
+func talkOf(t *testing.T, s *db.Store, index int) (lines []string) {
+	t.Helper()
+	for _, st := range threadOf(t, s, index) {
+		if raw, ok := st.EntryJSON(); ok {
+			lines = append(lines, string(raw))
+		}
+	}
+	return lines
+}
+
+func threadOf(t *testing.T, s *db.Store, index int) []db.Step {
+	t.Helper()
+	thread, err := s.Thread(db.MakeOrdinal(index, 0))
+	if err != nil {
+		t.Error(err)
+	}
+	return thread
+}
+
+// records are the decoded steps of one kind in a prompt's thread.
+func records[T db.Record](t *testing.T, s *db.Store, index int) (list []T) {
+	t.Helper()
+	for _, st := range threadOf(t, s, index) {
+		rec, err := st.Decode()
+		if err != nil {
+			t.Error(err)
+		}
+		if r, ok := rec.(T); ok {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// kinds are the kinds of the steps in a prompt's thread, in order.
+func kinds(t *testing.T, s *db.Store, index int) string {
+	t.Helper()
+	var names []string
+	for _, st := range threadOf(t, s, index) {
+		names = append(names, st.Kind.String())
+	}
+	return strings.Join(names, " ")
+}
+
+// folders lists the work folders that are left.
+func folders(t *testing.T) (names []string) {
+	t.Helper()
+	paths, err := filepath.Glob("state/*/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range paths {
+		names = append(names, filepath.Base(p))
+	}
+	slices.Sort(names)
+	return names
+}

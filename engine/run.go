@@ -32,6 +32,10 @@ type Deps struct {
 	Flags      map[string]string           // in force, kept for the next resume; without secrets
 	Judge      func(db.OutcomeHead) string // verdict of an outcome: kept, filtered, discarded or failed
 	Render     func(context.Context)       // brings output files up to date while the run goes on; may be nil
+
+	// Sleep waits between the tries of a model call and for rate limits; nil:
+	// real time.
+	Sleep func(ctx context.Context, d time.Duration) error
 }
 
 // Run is one run of prompts over one store, in one session of the program.
@@ -128,7 +132,7 @@ func (r *Run) configure() (err error) {
 		return err
 	}
 	r.client, err = model.New(model.Options{Endpoint: r.endpoint, Key: key, Workers: r.o.Workers,
-		RequestTimeout: r.o.RequestTimeout, Transport: transport, Mask: r.mask.text, Log: r.log, Now: r.now})
+		RequestTimeout: r.o.RequestTimeout, Transport: transport, Mask: r.mask.text, Log: r.log, Now: r.now, Sleep: r.deps.Sleep})
 	return err
 }
 
