@@ -1,6 +1,9 @@
 package sandbox
 
 import (
+	"errors"
+	"os"
+	"sync"
 	"syscall"
 	"time"
 
@@ -33,15 +36,60 @@ func (s *supervisor) attend() int {
 	if timedOut {
 		clean = s.end(s.spec.Grace)
 	}
-	select {
-	case <-s.eof:
-	case <-time.After(drainLimit):
-	}
+	s.drain()
 	s.publish(s.result(timedOut))
 	if !clean {
 		return s.leave(false)
 	}
 	return s.leave(s.linger())
+}
+
+// collect reads the output to its end, and goes on for as long as background
+// processes write: they are not to be held up.
+func (s *supervisor) collect() {
+	drained := sync.OnceFunc(func() { close(s.drained) })
+	defer drained()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := s.pipe.Read(buf)
+		_, _ = s.output.Write(buf[:n])
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			_ = s.pipe.SetReadDeadline(time.Time{})
+			s.collectRest(buf)
+			drained()
+		case err != nil:
+			return
+		}
+	}
+}
+
+// collectRest reads what is in the pipe at this moment, and no more: somebody
+// may be filling it.
+func (s *supervisor) collectRest(buf []byte) {
+	conn, err := s.pipe.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = conn.Control(func(fd uintptr) {
+		left, _ := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+		for left > 0 {
+			n, err := unix.Read(int(fd), buf[:min(left, len(buf))])
+			if err != nil || n == 0 {
+				return
+			}
+			_, _ = s.output.Write(buf[:n])
+			left -= n
+		}
+	})
+}
+
+// drain waits until the output has come: to its end, if nobody holds the pipe
+// any more, else all that was written before the shell ended, and what comes
+// within the limit.
+func (s *supervisor) drain() {
+	_ = s.pipe.SetReadDeadline(time.Now().Add(drainLimit))
+	<-s.drained
 }
 
 // watch waits for the shell's end, for the timeout or for a signal to stop.
@@ -87,7 +135,7 @@ func (s *supervisor) leave(clean bool) int {
 	if !clean {
 		return 1
 	}
-	_ = appendMark(s.started, mark{Ended: true})
+	_ = record{Ended: true}.note(s.file)
 	return 0
 }
 
@@ -97,7 +145,7 @@ func (s *supervisor) result(timedOut bool) Result {
 		r.Took = time.Since(s.begun)
 	}
 	r.Output, r.Dropped = s.output.text()
-	if state, ok := readState(s.call.file(stateFile)); ok {
+	if state, ok := readState(s.state); ok {
 		r.Shell = state
 	}
 	switch {

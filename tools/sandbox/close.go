@@ -88,8 +88,8 @@ func (l *Local) endOthers(ctx context.Context) (dirty bool) {
 		if held, _ := c.held(); held && !endHolder(ctx, c) {
 			dirty = true
 		}
-		m, begun, err := c.mark()
-		if err != nil || begun && !m.Program && !m.Ended && m.meaningful() {
+		r, begun, err := c.read()
+		if err != nil || begun && !r.Program && !r.Ended && r.meaningful() {
 			dirty = true
 		}
 	}
@@ -105,14 +105,26 @@ func endHolder(ctx context.Context, c call) bool {
 			sig = unix.SIGKILL
 		}
 		// One that has just been started may not have said yet who it is.
-		if m, begun, _ := c.mark(); begun && m.meaningful() {
-			_ = process{pid: m.Pid, start: m.Start}.signal(sig)
+		if r, begun, _ := c.read(); begun && r.meaningful() {
+			_ = process{pid: r.Pid, start: r.Start}.signal(sig)
 		}
 		if c.waitFree(50 * time.Millisecond) {
 			return sig == unix.SIGTERM
 		}
 	}
 	return false
+}
+
+// waitFree waits until no supervisor holds the call, for at most limit.
+func (c call) waitFree(limit time.Duration) bool {
+	for end := time.Now().Add(limit); ; time.Sleep(2 * time.Millisecond) {
+		if held, err := c.held(); !held && err == nil {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+	}
 }
 
 // Sweep removes the sandboxes that lie in dir, one folder each, apart from

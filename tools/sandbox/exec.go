@@ -37,20 +37,20 @@ func (l *Local) Exec(ctx context.Context, c Command) (Result, error) {
 
 // start starts the supervisor of a command.
 func (l *Local) start(c Command) (*run, error) {
-	folder, err := l.call(c.Key)
+	file, err := l.call(c.Key)
 	if err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(l.spec(folder, c))
+	text, err := json.Marshal(l.spec(file, c))
 	if err != nil {
 		return nil, err
 	}
-	started, err := folder.create()
+	locked, err := file.open()
 	if err != nil {
 		return nil, err
 	}
-	defer started.Close()
-	r, err := l.launch(folder, l.mark(c.Key), started, text)
+	defer locked.Close()
+	r, err := l.launch(file, l.mark(c.Key), locked, text)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrSupervisor, err)
 	}
@@ -64,7 +64,7 @@ func (l *Local) mark(key string) string { return l.markAll() + key + "/" }
 // markAll begins the marks of all calls.
 func (l *Local) markAll() string { return l.nonce + "/" }
 
-func (l *Local) spec(folder call, c Command) spec {
+func (l *Local) spec(file call, c Command) spec {
 	if c.Grace <= 0 {
 		c.Grace = DefaultGrace
 	}
@@ -82,7 +82,7 @@ func (l *Local) spec(folder call, c Command) spec {
 		dir = filepath.Join(dir, c.Dir)
 	}
 	return spec{
-		Folder: folder.folder, Script: []byte(c.Script), Shell: c.Shell,
+		Path: file.path, Script: []byte(c.Script), Shell: c.Shell,
 		Dir: dir, Chosen: c.Dir != "", Root: l.root, Owned: !l.SharedCwd(),
 		Timeout: c.Timeout, Grace: c.Grace, Deadline: l.opts.Deadline,
 		Head: c.Head, Tail: c.Tail,
@@ -109,7 +109,7 @@ func (l *Local) await(ctx context.Context, r *run) (Result, error) {
 	}
 	<-r.done
 	if err := l.killCall(r.call, r.mark); err != nil {
-		l.opts.Log.Warn("processes of a broken call are left", "call", r.call.folder, "err", err)
+		l.opts.Log.Warn("processes of a broken call are left", "call", r.call.path, "err", err)
 	}
 	return Result{}, fmt.Errorf("%w: %s", ErrSupervisor, r.failure())
 }

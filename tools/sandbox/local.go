@@ -76,7 +76,7 @@ func OpenLocal(opts LocalOptions) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkCwd(opts.Cwd); err != nil {
+	if err := CheckCwd(opts.Cwd); err != nil {
 		return nil, err
 	}
 	if opts.Nonce != "" {
@@ -115,7 +115,9 @@ func newLocal(opts LocalOptions) (*Local, error) {
 	return &Local{opts: opts, base: base, nonce: opts.Nonce, stopping: make(chan struct{}), alive: map[*run]bool{}}, nil
 }
 
-func checkCwd(cwd string) error {
+// CheckCwd tells whether a row's cwd can be used, without creating anything: it
+// returns nil or ErrCwd, wrapped with what is wrong.
+func CheckCwd(cwd string) error {
 	switch {
 	case cwd == "" || !filepath.IsAbs(cwd) && filepath.IsLocal(cwd) && !strings.ContainsRune(cwd, 0):
 		return nil

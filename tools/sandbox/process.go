@@ -168,12 +168,12 @@ func killMarked(value string) error {
 // members picks from list what is left of the session that a shell led. If
 // its leader still lives it must be that shell; if not, its number cannot have
 // been given to another process while members live.
-func members(list []process, m mark) (found []process) {
+func members(list []process, r record) (found []process) {
 	for _, p := range list {
-		if p.pid == m.Group && p.start != m.GroupStart {
+		if p.pid == r.Group && p.start != r.GroupStart {
 			return nil
 		}
-		if p.session == m.Group && p.start >= m.GroupStart && !p.zombie {
+		if p.session == r.Group && p.start >= r.GroupStart && !p.zombie {
 			found = append(found, p)
 		}
 	}
@@ -197,9 +197,4 @@ func pidSpace() string {
 		return "unknown"
 	}
 	return s
-}
-
-// meaningful says whether the pids of the mark mean the same here and now.
-func (m mark) meaningful() bool {
-	return m.Boot == bootID() && m.Space == pidSpace()
 }

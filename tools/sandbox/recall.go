@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"time"
 )
@@ -34,15 +33,27 @@ func (l *Local) recall(ctx context.Context, c call, key string) (Result, CallSta
 	for {
 		// In this order: a supervisor writes the result before it lets go.
 		held, err := c.held()
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
 			return Result{}, CallNever, err
 		}
-		if r, ok, err := c.result(); err != nil || ok {
-			r.Recovered = true
-			return r, CallDone, err
-		}
-		if !held {
-			break
+		r, begun, err := c.read()
+		switch {
+		case err != nil:
+			return Result{}, CallNever, err
+		case r.Result != nil:
+			r.Result.Recovered = true
+			return *r.Result, CallDone, nil
+		case held:
+		case !begun && l.boot == bootID():
+			return Result{}, CallNever, nil
+		case !begun:
+			// The machine was started anew since: what was written shortly
+			// before may be gone, and the record with it.
+			return Result{}, CallLost, nil
+		case r.Program:
+			return Result{}, CallLost, nil
+		default:
+			return Result{}, CallLost, l.killCall(c, l.mark(key))
 		}
 		select {
 		case <-ctx.Done():
@@ -52,29 +63,16 @@ func (l *Local) recall(ctx context.Context, c call, key string) (Result, CallSta
 		case <-time.After(recallPoll):
 		}
 	}
-	m, begun, err := c.mark()
-	if err != nil {
-		return Result{}, CallNever, err
-	}
-	if !begun && l.boot == bootID() {
-		return Result{}, CallNever, nil
-	}
-	// Without a start file after a restart of the machine: what was written
-	// shortly before may be gone, and the start file with it.
-	if begun && !m.Program {
-		err = l.killCall(c, l.mark(key))
-	}
-	return Result{}, CallLost, err
 }
 
 // killCall kills what a supervisor that was killed has left.
 func (l *Local) killCall(c call, mark string) error {
-	m, begun, err := c.mark()
-	if err != nil || !begun || !m.meaningful() {
+	r, begun, err := c.read()
+	if err != nil || !begun || !r.meaningful() {
 		return err
 	}
-	if m.Group > 1 {
-		err = killMatching(func(list []process) []process { return members(list, m) })
+	if r.Group > 1 {
+		err = killMatching(func(list []process) []process { return members(list, r) })
 	}
 	return errors.Join(err, killMarked(mark))
 }
@@ -89,12 +87,12 @@ func (l *Local) Begin(key string) error {
 	if err != nil {
 		return err
 	}
-	f, err := c.create()
+	f, err := c.open()
 	if err != nil {
 		return fmt.Errorf("begin call %s: %w", key, err)
 	}
 	// Closing gives up the lock: nobody waits for a call of the program's own.
-	err = appendMark(f, mark{Program: true, Pid: os.Getpid(), Boot: bootID(), Space: pidSpace()})
+	err = record{Program: true, Pid: os.Getpid(), Boot: bootID(), Space: pidSpace()}.note(f)
 	if err := errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("begin call %s: %w", key, err)
 	}

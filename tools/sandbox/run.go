@@ -27,9 +27,9 @@ type run struct {
 
 const maxNoise = 8 << 10 // bytes
 
-// launch starts a supervisor and gives it its spec. The started file is locked;
-// from here on the supervisor holds the lock too.
-func (l *Local) launch(c call, mark string, started *os.File, text []byte) (*run, error) {
+// launch starts a supervisor and gives it its spec. The call's file is
+// locked; from here on the supervisor holds the lock too.
+func (l *Local) launch(c call, mark string, locked *os.File, text []byte) (*run, error) {
 	specR, specW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (l *Local) launch(c call, mark string, started *os.File, text []byte) (*run
 	process, err := os.StartProcess(l.opts.Executable, []string{"hermes-batch", SuperviseArg}, &os.ProcAttr{
 		Dir:   "/",
 		Env:   cleanEnvironment(l.work(), mark),
-		Files: []*os.File{specR, reportW, reportW, started},
+		Files: []*os.File{specR, reportW, reportW, locked},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {

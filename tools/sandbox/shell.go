@@ -3,6 +3,7 @@ package sandbox
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -34,7 +35,7 @@ func findShell(path string) (string, error) {
 	return "", errNoShell
 }
 
-// wrapper is what the shell is given to run with -c: it brings back the state
+// A wrapper is what the shell is given to run with -c: it brings back the state
 // that the last shell left, runs the script, and leaves its own state on exit.
 //
 // The script comes from a file, which has no limit of size and does not show
@@ -42,40 +43,43 @@ func findShell(path string) (string, error) {
 // syntax errors, line numbers and here-documents behave as under -c. All of
 // it is one line, so that the script's own lines count from one. In bash the
 // variable BASH_EXECUTION_STRING holds what it would hold under -c.
-func wrapper(shell string, c call, s spec, mark string) string {
-	isBash := filepath.Base(shell) == "bash"
-	var w strings.Builder
-	script := quote(c.file(scriptFile))
-	if isBash {
-		w.WriteString("IFS= read -r -d '' BASH_EXECUTION_STRING <" + script + "; ")
+type wrapper struct {
+	bash   bool
+	mark   string
+	dir    string
+	state  string // names of files
+	env    string // "" if there is no state to bring back
+	script string
+}
+
+func (w wrapper) text() string {
+	var b strings.Builder
+	script := `"$BASH_EXECUTION_STRING"`
+	if w.bash {
+		b.WriteString("IFS= read -r -d '' BASH_EXECUTION_STRING <" + w.script + "; ")
 	} else {
-		// The dot keeps the script's last newlines, which $(…) would drop.
-		w.WriteString("BASH_EXECUTION_STRING=$(command -p cat " + script + "; echo .); ")
+		// The dot keeps the script's last newlines, which $(...) would drop.
+		b.WriteString("BASH_EXECUTION_STRING=$(command -p cat " + w.script + "; echo .); ")
+		script = `"${BASH_EXECUTION_STRING%.}"`
 	}
-	if s.Shell.Env != "" {
-		w.WriteString(". " + quote(c.file(envFile)) + " 2>/dev/null; ")
-		w.WriteString("export " + markName + "=" + quote(mark) + "; ")
-		w.WriteString("PWD=" + quote(s.Dir) + "; ")
+	if w.env != "" {
+		b.WriteString(". " + w.env + " 2>/dev/null; ")
+		b.WriteString("export " + markName + "=" + quote(w.mark) + "; PWD=" + quote(w.dir) + "; ")
 	}
-	w.WriteString("trap " + quote(leave(c, isBash)) + " EXIT; ")
-	if isBash {
-		w.WriteString(`eval "$BASH_EXECUTION_STRING"`)
-	} else {
-		w.WriteString(`eval "${BASH_EXECUTION_STRING%.}"`)
-	}
-	return w.String()
+	b.WriteString("trap " + quote(w.leave()) + " EXIT; eval " + script)
+	return b.String()
 }
 
 // leave is the exit trap. It is written for shells in any mode: traced, with
 // errexit or noclobber, with functions named like builtins; and it does not
 // touch the exit status.
-func leave(c call, isBash bool) string {
+func (w wrapper) leave() string {
 	functions := ""
-	if isBash {
+	if w.bash {
 		functions = "command export -fp; "
 	}
-	return "{ set +x; } 2>/dev/null; unset " + markName + " 2>/dev/null; { command pwd; command printf '\\0'; command export -p; " +
-		functions + "command printf '\\0'; } 2>/dev/null >|" + quote(c.file(stateFile)) + " || :"
+	return "{ set +x; unset " + markName + "; command pwd; command printf '\\0'; command export -p; " +
+		functions + "command printf '\\0'; } 2>/dev/null >|" + w.state + " || :"
 }
 
 // quote makes one word of s for a shell.
@@ -83,19 +87,25 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// memoryFile makes a file that lies on no disk, and returns the name by which
+// the shell can open it as long as this process lives.
+func memoryFile(content []byte) (name string, f *os.File, err error) {
+	fd, err := unix.MemfdCreate("call", unix.MFD_CLOEXEC)
+	if err != nil {
+		return "", nil, fmt.Errorf("make a file in memory: %w", err)
+	}
+	f = os.NewFile(uintptr(fd), "call")
+	if _, err := f.Write(content); err != nil {
+		f.Close()
+		return "", nil, fmt.Errorf("make a file in memory: %w", err)
+	}
+	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd), f, nil
+}
+
 // readState reads what the shell left; ok is false if it left nothing, or
 // nothing that can be kept.
-func readState(name string) (state Shell, ok bool) {
-	// The command knows the file's name: what lies there may be no file at all.
-	f, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return Shell{}, false
-	}
-	defer f.Close()
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return Shell{}, false
-	}
-	b, err := io.ReadAll(io.LimitReader(f, maxState+1))
+func readState(f *os.File) (state Shell, ok bool) {
+	b, err := io.ReadAll(io.NewSectionReader(f, 0, maxState+1))
 	if err != nil || len(b) > maxState {
 		return Shell{}, false
 	}

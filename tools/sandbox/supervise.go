@@ -20,9 +20,9 @@ import (
 // SuperviseArg is the first argument with which this binary is a supervisor.
 const SuperviseArg = "__supervise"
 
-// lockedFd is the descriptor under which a supervisor inherits the locked
-// started file. Without it the supervisor opens and locks the file itself.
-const lockedFd = 3
+// callFd is the descriptor under which a supervisor inherits the call's file,
+// locked. Without it the supervisor opens and locks the file itself.
+const callFd = 3
 
 const (
 	// drainLimit is how long output is awaited after the shell has ended, if
@@ -35,7 +35,7 @@ const (
 // A spec is what a supervisor is told on its standard input. Environment and
 // mark come as its own environment.
 type spec struct {
-	Folder string // of the call
+	Path   string // of the call's file
 	Script []byte
 	Shell  Shell
 	Dir    string // absolute
@@ -74,17 +74,18 @@ func Supervise() int {
 
 // A supervisor runs one command and outlives the program that asked for it.
 type supervisor struct {
-	spec    spec
-	call    call
-	started *os.File
+	spec spec
+	file *os.File // the call's
 
 	stop     chan os.Signal
 	children chan os.Signal
 	begun    time.Time
 	deadline <-chan time.Time
 
-	output *output
-	eof    chan struct{} // closed when nobody holds the output pipe any more
+	output  *output
+	pipe    *os.File      // from which the output comes
+	drained chan struct{} // closed when it has come, see drain
+	state   *os.File      // what the shell leaves
 
 	shell  int // pid and process group; 0 if there was none to start
 	ended  bool
@@ -93,7 +94,7 @@ type supervisor struct {
 }
 
 func newSupervisor() *supervisor {
-	s := &supervisor{stop: make(chan os.Signal, 1), children: make(chan os.Signal, 1), eof: make(chan struct{})}
+	s := &supervisor{stop: make(chan os.Signal, 1), children: make(chan os.Signal, 1), drained: make(chan struct{})}
 	signal.Notify(s.stop, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
 	signal.Notify(s.children, unix.SIGCHLD)
 	// Caught, not ignored: what is ignored stays so in the shell. Writing to
@@ -108,7 +109,6 @@ func (s *supervisor) begin(in io.Reader) error {
 	if err := json.NewDecoder(in).Decode(&s.spec); err != nil {
 		return fmt.Errorf("read the command: %w", err)
 	}
-	s.call = call{s.spec.Folder}
 	s.begun, s.deadline = time.Now(), time.After(s.spec.Deadline)
 	if err := s.lock(); err != nil {
 		return err
@@ -117,57 +117,65 @@ func (s *supervisor) begin(in io.Reader) error {
 		return fmt.Errorf("become subreaper: %w", err)
 	}
 	if err := os.Chdir(s.spec.Dir); err != nil {
-		return s.refuse(err)
+		s.refuse(err)
+		return nil
 	}
 	return s.start()
 }
 
-// lock takes over the started file, and keeps it and the report from the shell.
+// lock takes over the call's file, and keeps it and the report from the shell.
 func (s *supervisor) lock() (err error) {
-	if how, _ := unix.FcntlInt(lockedFd, unix.F_GETFL, 0); how&unix.O_APPEND != 0 {
-		s.started = os.NewFile(lockedFd, startedFile)
-	} else if s.started, err = openStarted(s.call.file(startedFile)); err != nil {
+	if how, _ := unix.FcntlInt(callFd, unix.F_GETFL, 0); how > 0 && how&unix.O_APPEND != 0 {
+		s.file = os.NewFile(callFd, s.spec.Path)
+	} else if s.file, err = (call{s.spec.Path}).open(); err != nil {
 		return err
 	}
-	for _, fd := range []int{0, 1, 2, int(s.started.Fd())} {
+	for _, fd := range []int{0, 1, 2, int(s.file.Fd())} {
 		unix.CloseOnExec(fd)
 	}
 	return nil
 }
 
-// start starts the shell. The started file is written first: a command that
-// may have had an effect is never taken for one that did not begin.
+// start starts the shell. The record comes first: a command that may have had
+// an effect is never taken for one that did not begin.
 func (s *supervisor) start() error {
 	shell, err := findShell(os.Getenv("PATH"))
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(s.call.file(scriptFile), s.spec.Script, 0o600); err != nil {
+	mark := os.Getenv(markName)
+	w := wrapper{bash: filepath.Base(shell) == "bash", mark: mark, dir: s.spec.Dir}
+	if w.script, _, err = memoryFile(s.spec.Script); err != nil {
+		return err
+	}
+	if w.state, s.state, err = memoryFile(nil); err != nil {
 		return err
 	}
 	env := append(os.Environ(), "PWD="+s.spec.Dir)
-	mark := os.Getenv(markName)
 	if s.spec.Shell.Env != "" {
-		if err := os.WriteFile(s.call.file(envFile), []byte(s.spec.Shell.Env), 0o600); err != nil {
+		if w.env, _, err = memoryFile([]byte(s.spec.Shell.Env)); err != nil {
 			return err
 		}
 		// The state brings the rest: what was unset stays unset.
 		env = []string{"PWD=" + s.spec.Dir, markName + "=" + mark}
 	}
-	if err := s.markBegun(); err != nil {
-		return err
-	}
+	return s.fork(shell, []string{filepath.Base(shell), "-c", w.text()}, env)
+}
+
+func (s *supervisor) fork(shell string, argv, env []string) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
 	defer null.Close()
-	r, w, err := os.Pipe()
-	if err != nil {
+	var w *os.File
+	if s.pipe, w, err = os.Pipe(); err != nil {
 		return err
 	}
 	defer w.Close()
-	argv := []string{filepath.Base(shell), "-c", wrapper(shell, s.call, s.spec, mark)}
+	if err := s.noteBegin(); err != nil {
+		return err
+	}
 	s.begun = time.Now()
 	s.shell, err = syscall.ForkExec(shell, argv, &syscall.ProcAttr{
 		Env:   env,
@@ -175,50 +183,37 @@ func (s *supervisor) start() error {
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
-		return errors.Join(fmt.Errorf("start %s: %w", shell, err), s.started.Truncate(0))
+		s.shell = 0
+		return errors.Join(fmt.Errorf("start %s: %w", shell, err), s.file.Truncate(0))
 	}
 	s.output = newOutput(s.spec.Head, s.spec.Tail)
-	go s.collect(r)
+	go s.collect()
 	// Not to pin the folder while background processes are watched.
 	_ = os.Chdir("/")
-	s.markGroup()
+	s.noteGroup()
 	return nil
 }
 
-func (s *supervisor) markBegun() error {
+func (s *supervisor) noteBegin() error {
 	self, err := readProcess("self")
 	if err != nil {
 		return err
 	}
-	return appendMark(s.started, mark{Pid: self.pid, Start: self.start, Boot: bootID(), Space: pidSpace()})
+	return record{Pid: self.pid, Start: self.start, Boot: bootID(), Space: pidSpace()}.note(s.file)
 }
 
-// markGroup helps to find what is left if this supervisor is killed. Without
+// noteGroup helps to find what is left if this supervisor is killed. Without
 // it the processes are still known by their environment.
-func (s *supervisor) markGroup() {
+func (s *supervisor) noteGroup() {
 	if p, err := readProcess(strconv.Itoa(s.shell)); err == nil {
-		_ = appendMark(s.started, mark{Group: s.shell, GroupStart: p.start})
-	}
-}
-
-// collect reads the output to its end, long after it has been reported.
-func (s *supervisor) collect(r *os.File) {
-	defer close(s.eof)
-	defer r.Close()
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := r.Read(buf)
-		_, _ = s.output.Write(buf[:n])
-		if err != nil {
-			return
-		}
+		_ = record{Group: s.shell, GroupStart: p.start}.note(s.file)
 	}
 }
 
 // refuse reports that the shell could not start in its folder, which is the
 // command's own trouble. A shell that was left in a folder that is gone is put
 // back to the root, or else no later command could start either.
-func (s *supervisor) refuse(err error) error {
+func (s *supervisor) refuse(err error) {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		err = path.Err
@@ -232,31 +227,19 @@ func (s *supervisor) refuse(err error) error {
 		state.Cwd = s.spec.Root
 		text += "The shell is back in " + s.spec.Root + "\n"
 	}
-	s.ended = true
 	s.publish(Result{Output: replaceInvalid([]byte(text)), ExitCode: exitNoDir, Shell: state})
-	return nil
 }
 
 // publish makes the result last, then tells the program, if it is still there.
+// Should the disk be full, the program still gets it. Only if both are so is
+// the call lost, and Recall says so.
 func (s *supervisor) publish(r Result) {
-	b, err := json.Marshal(r)
-	if err == nil {
-		tmp := s.call.file(resultFile + ".tmp")
-		if err = os.WriteFile(tmp, b, 0o600); err == nil {
-			err = os.Rename(tmp, s.call.file(resultFile))
-		}
-	}
-	if err != nil {
-		// The program still gets the result. Only if it is gone as well is the
-		// call lost, and Recall says so.
-		_ = os.Remove(s.call.file(resultFile + ".tmp"))
-	}
+	_ = record{Result: &r}.note(s.file)
 	s.tell(report{Result: &r})
 }
 
 func (s *supervisor) tell(r report) {
-	b, err := json.Marshal(r)
-	if err == nil {
+	if b, err := json.Marshal(r); err == nil {
 		_, _ = os.Stdout.Write(append(b, '\n'))
 	}
 }
