@@ -61,8 +61,11 @@ func (c *Call) fileError(path string, err error) (Result, error) {
 		return failure(StatusError, fmt.Sprintf("%s is not a regular file", path)), nil
 	}
 	// The reason alone: the error may name folders that are none of the model's business.
+	var number syscall.Errno
 	var at *fs.PathError
-	if errors.As(err, &at) {
+	if errors.As(err, &number) {
+		err = number
+	} else if errors.As(err, &at) {
 		err = at.Err
 	}
 	return failure(StatusError, fmt.Sprintf("%s: %v", path, err)), nil

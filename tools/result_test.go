@@ -123,6 +123,9 @@ func TestRecall(t *testing.T) {
 	if got := state(writeFile{}, write); got != sandbox.CallLost {
 		t.Errorf("write_file after it began: %v", got)
 	}
+	if r, err := Run(ctx, writeFile{}, write); err != nil || !r.Success {
+		t.Errorf("write_file cannot be run again: %s, %v", r.Text, err)
+	}
 
 	read := s.call(`{"path":"a.txt"}`)
 	if _, err := Run(ctx, readFile{}, read); err != nil {
