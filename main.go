@@ -107,7 +107,7 @@ func (p *program) call(v verb, args []string) error {
 	fs.SetOutput(io.Discard)
 	run := v.register(fs)
 	args = flags.Underscore(fs, args)
-	err := ff.Parse(fs, args, ff.WithEnvVarPrefix("HERMES_BATCH"), ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(configParser))
+	err := ff.Parse(fs, args, ff.WithEnvVarPrefix("HERMES_BATCH"), ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(flags.Config(fs)))
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		flags.Help(p.stdout, v.intro, fs, v.groups)
@@ -121,14 +121,6 @@ func (p *program) call(v verb, args []string) error {
 	ctx, stop := p.signals()
 	defer stop()
 	return run(ctx)
-}
-
-// configParser reads the JSON file of --config; dashes in its keys are as good
-// as underscores.
-func configParser(r io.Reader, set func(name, value string) error) error {
-	return ff.JSONParser(r, func(name, value string) error {
-		return set(strings.ReplaceAll(name, "-", "_"), value)
-	})
 }
 
 func (p *program) help(verbs []verb, args []string) int {
@@ -155,7 +147,7 @@ func (p *program) exitCode(err error) int {
 		return exitOK
 	case errors.Is(err, errFailed):
 		return exitFailed
-	case errors.Is(err, engine.ErrInterrupted):
+	case errors.Is(err, engine.ErrInterrupted), errors.Is(err, context.Canceled) && p.signal.Load() != nil:
 		return p.signalCode()
 	}
 	fmt.Fprintf(p.stderr, "hermes-batch: %v\n", err)
@@ -233,6 +225,7 @@ func (p *program) run(fs *flag.FlagSet) func(context.Context) error {
 		if *list {
 			return engine.ListDistributions(p.stdout, o)
 		}
+		engine.Conceal()
 		log := p.logger(o.Verbose)
 		folder, err := o.Folder()
 		if err != nil {

@@ -215,6 +215,7 @@ func (s *session) answer(i int, r tools.Result, began time.Time) {
 		rec.Shell = &db.Shell{Cwd: r.Shell.Cwd, Env: s.run.mask.text(r.Shell.Env)}
 	}
 	s.append(rec)
+	s.tellResult(rec)
 }
 
 // cutOff answers the open calls of a prompt whose time is up, so that its

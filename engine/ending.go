@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"unicode"
 
 	"hermes-batch/db"
 	"hermes-batch/engine/model"
@@ -110,22 +109,3 @@ func (s *Settings) params(kind model.Kind, definitions []byte, p db.Prompt, ord 
 }
 
 func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
-
-// oneLine makes a message fit for one line of a file or a terminal.
-func oneLine(s string) string {
-	const most = 300
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r):
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	s = strings.Join(strings.Fields(s), " ")
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most-1]) + "…"
-	}
-	return s
-}

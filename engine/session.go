@@ -201,6 +201,7 @@ func (s *session) unfit() (end, bool) {
 
 // ask calls the model and commits its reply.
 func (s *session) ask(ctx context.Context) error {
+	s.resumed = false
 	request := db.Hash(s.conv.Hash())
 	reply, err := s.run.client.Complete(ctx, s.conv, s.limit.waiting)
 	if err != nil {
@@ -217,6 +218,7 @@ func (s *session) ask(ctx context.Context) error {
 		recs = append(recs, box)
 	}
 	s.append(recs...)
+	s.tellTurn(turn)
 	if len(turn.Entry.ToolCalls) == 0 {
 		return nil // durable with the outcome
 	}

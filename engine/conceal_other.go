@@ -1,0 +1,6 @@
+//go:build !linux
+
+package engine
+
+// Conceal does nothing on this system.
+func Conceal() {}
