@@ -188,7 +188,7 @@ func TestCalculatorIsQuick(t *testing.T) {
 	} {
 		start := time.Now()
 		_, _ = evaluate(context.Background(), expression)
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("%.40s… took %v", expression, took)
 		}
 	}
@@ -212,7 +212,7 @@ func FuzzCalculator(f *testing.F) {
 	f.Fuzz(func(t *testing.T, expression string) {
 		start := time.Now()
 		n, err := evaluate(context.Background(), expression)
-		if took := time.Since(start); took > 5*time.Second {
+		if took := time.Since(start); took > 10*time.Second {
 			t.Fatalf("took %v", took)
 		}
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 
 // Limits of what is parsed of a command: the parser is recursive.
 const (
-	maxScript = 64 << 10 // bytes
+	maxScript = 32 << 10 // bytes
 	maxDepth  = 200      // brackets within each other
 )
 
