@@ -77,7 +77,7 @@ func headOf(o db.Ordinal, out *db.Outcome) db.OutcomeHead {
 
 // encode returns the line of an outcome's row, in memory that the next call
 // uses again, and nil for a row that has to be left out for now.
-func (r *Renderer) encode(rep *Report, o db.Ordinal, out *db.Outcome) ([]byte, error) {
+func (r *Renderer) encode(o db.Ordinal, out *db.Outcome) ([]byte, error) {
 	row, err := loadRow(r.store, o, *out)
 	if errors.Is(err, errForked) {
 		r.opts.Log.Warn("row left out until its prompt has been tried again", "prompt_index", o.Index(), "rollout", o.Rollout())
@@ -90,8 +90,8 @@ func (r *Renderer) encode(rep *Report, o db.Ordinal, out *db.Outcome) ([]byte, e
 		r.line = nil
 	}
 	r.line = append(r.encoder.append(r.line[:0], &row), '\n')
-	if len(r.line) > LongRow {
-		rep.LongRows++
+	if len(r.line) > LongRow && !r.long[o] {
+		r.long[o] = true
 		r.opts.Log.Warn("very long row, which some readers of JSONL refuse", "prompt_index", o.Index(), "bytes", len(r.line))
 	}
 	return r.line, nil
@@ -156,7 +156,7 @@ func (r *Renderer) rows(ctx context.Context, rep *Report, path string, s span, w
 		if !wants(v) {
 			return nil
 		}
-		line, err := r.encode(rep, o, out)
+		line, err := r.encode(o, out)
 		if err != nil || line == nil {
 			return err
 		}

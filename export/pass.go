@@ -49,7 +49,7 @@ func (p *pass) add(o db.Ordinal, out *db.Outcome, v Verdict) error {
 	if v != Kept && v != Filtered {
 		return nil
 	}
-	line, err := p.r.encode(p.rep, o, out)
+	line, err := p.r.encode(o, out)
 	if err != nil || line == nil {
 		return err
 	}

@@ -62,9 +62,10 @@ type Renderer struct {
 	ledger  ledger
 	tools   []string // that rows have had so far
 	encoder *encoder
-	line    []byte   // scratch
-	merged  uint64   // digest of the outcomes that the merged file shows
-	folders []string // to be synced
+	line    []byte              // scratch
+	merged  uint64              // digest of the outcomes that the merged file shows
+	long    map[db.Ordinal]bool // rows that were found longer than LongRow
+	folders []string            // to be synced
 }
 
 // NewRenderer returns a renderer of the store's run. It reads nothing yet.
@@ -75,7 +76,7 @@ func NewRenderer(store *db.Store, opts Options) *Renderer {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Renderer{store: store, opts: opts, ledger: ledger{store: store, filters: opts.Effective()}}
+	return &Renderer{store: store, opts: opts, long: map[db.Ordinal]bool{}, ledger: ledger{store: store, filters: opts.Effective()}}
 }
 
 // Render brings the files up to date as far as mode says. On an error the
@@ -92,6 +93,7 @@ func (r *Renderer) Render(ctx context.Context, mode Mode) (*Report, error) {
 		err = r.render(ctx, mode, rep)
 	}
 	err = errors.Join(err, r.syncFolders())
+	rep.LongRows = len(r.long)
 	rep.Took = time.Since(began)
 	return rep, err
 }

@@ -26,7 +26,7 @@ type Report struct {
 	Files      []File
 	Counts     Counts
 	Statistics *Statistics // nil after a rendering in the background
-	LongRows   int         // rows longer than LongRow
+	LongRows   int         // rows longer than LongRow that the renderer has met so far
 	Took       time.Duration
 }
 
@@ -34,7 +34,7 @@ type Report struct {
 // of JSONL load blocks of 10 MiB and refuse a line that fills one.
 const LongRow = 10 << 20
 
-// Files of one state, in the order in which they were rendered.
+// In returns the files of one state, in the order in which they were rendered.
 func (r *Report) In(state State) []File {
 	var files []File
 	for _, f := range r.Files {

@@ -10,14 +10,20 @@ import (
 )
 
 // Status tells the state of a run: who works on it or how the last session
-// ended, the counts, and how to go on. live are lines that only a run in
-// progress knows; nil means that nobody works on it.
+// ended, the counts, and how to go on. The counts are those of the last
+// session's filters; what f keeps is kept too. live are lines that only a run
+// in progress knows; nil means that nobody works on it.
 func Status(w io.Writer, store *db.Store, f Filters, live []string) error {
-	c, err := Progress(store, f)
+	launches, err := store.Launches()
 	if err != nil {
 		return err
 	}
-	launches, err := store.Launches()
+	if len(launches) > 0 {
+		last := FiltersOf(launches[len(launches)-1])
+		f.KeepWithoutReasoning = f.KeepWithoutReasoning || last.KeepWithoutReasoning
+		f.KeepInvalidTools = f.KeepInvalidTools || last.KeepInvalidTools
+	}
+	c, err := Progress(store, f)
 	if err != nil {
 		return err
 	}

@@ -41,14 +41,30 @@ type Filters struct {
 	KeepInvalidTools     bool
 }
 
+// FiltersOf are the filters that a launch ran under.
+func FiltersOf(l db.Launch) Filters {
+	if l.Flags["output"] != "" {
+		return KeepAll()
+	}
+	return Filters{
+		KeepWithoutReasoning: l.Flags[flagReasoning] == "true",
+		KeepInvalidTools:     l.Flags[flagInvalid] == "true",
+	}
+}
+
 // KeepAll are the filters of the short form, which drop nothing.
 func KeepAll() Filters { return Filters{KeepWithoutReasoning: true, KeepInvalidTools: true} }
 
+const (
+	flagReasoning = "keep_without_reasoning"
+	flagInvalid   = "keep_invalid_tools"
+)
+
 // Register puts the flags of the filters on fs.
 func (f *Filters) Register(fs *flag.FlagSet) {
-	fs.BoolVar(&f.KeepWithoutReasoning, "keep_without_reasoning", f.KeepWithoutReasoning,
+	fs.BoolVar(&f.KeepWithoutReasoning, flagReasoning, f.KeepWithoutReasoning,
 		"keep prompts in which no turn had reasoning")
-	fs.BoolVar(&f.KeepInvalidTools, "keep_invalid_tools", f.KeepInvalidTools,
+	fs.BoolVar(&f.KeepInvalidTools, flagInvalid, f.KeepInvalidTools,
 		"keep prompts that called a tool that does not exist in the merged file too")
 }
 
