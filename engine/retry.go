@@ -51,6 +51,9 @@ func (r retryReasons) String() string {
 
 func (r retryReasons) IsBoolFlag() bool { return true }
 
+// IsListFlag lets a configuration file give an array.
+func (r retryReasons) IsListFlag() bool { return true }
+
 func (r retryReasons) Set(text string) error {
 	switch text {
 	case "", "false", "none":

@@ -12,9 +12,9 @@
 //	err = Leftover(fs, args)      words that no flag took
 //	err = Inherit(fs, earlier)    values of the run's last session
 //
-// Explain also knows the messages of layers that set flags from environment
-// variables and from a configuration file, and then names the variable or the
-// key of the file.
+// Config parses the JSON file of such a layer. Explain also knows the messages
+// of layers that set flags from environment variables and from a configuration
+// file, and then names the variable or the key of the file.
 //
 // The flag set should use flag.ContinueOnError and an output of io.Discard:
 // the flag package otherwise prints its own message and usage first.

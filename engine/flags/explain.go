@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -126,7 +125,6 @@ func needs(f *flag.Flag) string {
 // configError names the flag that names a configuration file which cannot be
 // opened or is no JSON, "" for every other error.
 func configError(err error, set *flag.FlagSet) string {
-	const notJSON = "error parsing JSON config: "
 	f := set.Lookup("config")
 	if f == nil {
 		return ""
@@ -135,8 +133,7 @@ func configError(err error, set *flag.FlagSet) string {
 	if errors.As(err, &path) {
 		return fmt.Sprintf("--config: %s: %v", quoted(path.Path), path.Err)
 	}
-	var shape *json.UnmarshalTypeError
-	if errors.As(err, &shape) {
+	if errors.Is(err, errNoObject) {
 		return fmt.Sprintf("--config: %s must hold one JSON object", quoted(f.Value.String()))
 	}
 	if why, ok := strings.CutPrefix(err.Error(), notJSON); ok {

@@ -1,7 +1,6 @@
 package flags
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -88,7 +87,7 @@ func TestExplainConfigFile(t *testing.T) {
 		{fmt.Errorf("error setting flag %q from config file: %w", "resume", set.Set("resume", "x")), `resume in the config file: the value is not true or false`},
 		{errors.New(`config file flag "max_turn" not defined in flag set`), `max_turn in the config file: no such flag; did you mean max_turns?`},
 		{errors.New(`error parsing JSON config: unexpected EOF`), `--config: "my.json" is not valid JSON: unexpected EOF`},
-		{fmt.Errorf("error parsing JSON config: %w", json.Unmarshal([]byte("[1]"), &map[string]any{})), `--config: "my.json" must hold one JSON object`},
+		{errNoObject, `--config: "my.json" must hold one JSON object`},
 		{&fs.PathError{Op: "open", Path: "my.json", Err: fs.ErrNotExist}, `--config: "my.json": file does not exist`},
 	}
 	for _, tt := range tests {

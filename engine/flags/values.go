@@ -148,6 +148,8 @@ func (l *commaList) Set(s string) error {
 	return nil
 }
 
+// IsListFlag lets a configuration file give an array.
+func (*commaList) IsListFlag() bool    { return true }
 func (*commaList) want() string        { return "a list separated by commas" }
 func (*commaList) placeholder() string { return "A,B,…" }
 
