@@ -259,6 +259,9 @@ func TestShortForm(t *testing.T) {
 }
 
 func TestFullDiskKeepsOldFiles(t *testing.T) {
+	// A limit to the size of files stands for the full disk. It holds for the
+	// whole process, so it leaves room for what the test tool writes.
+	const limit = 4 << 20
 	f := newFixture(t)
 	f.register(2, nil, numbered(4)...)
 	f.answer(0, completed())
@@ -266,13 +269,13 @@ func TestFullDiskKeepsOldFiles(t *testing.T) {
 	f.render(f.renderer(Options{}), Final)
 	want := f.files(f.dir)
 	for i := 2; i < 4; i++ {
-		f.session(db.MakeOrdinal(i, 0), completed(), begun(), gpt(strings.Repeat("much text ", 40_000), "t"))
+		f.session(db.MakeOrdinal(i, 0), completed(), begun(), gpt(strings.Repeat("much text ", limit/5), "t"))
 	}
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	var old syscall.Rlimit
 	f.must(syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
-	f.must(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 100_000, Max: old.Max}))
+	f.must(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: old.Max}))
 	rep, err := f.renderer(Options{}).Render(context.Background(), Final)
 	f.must(syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old))
 	if !errors.Is(err, ErrWrite) || !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), "batch_1.jsonl") {
