@@ -39,7 +39,7 @@ var verbs = map[string]deed{
 
 // leads are words after which a verb begins a new instruction.
 var leads = map[string]bool{"and": true, "then": true, "please": true, "finally": true, "also": true, "next": true,
-	"afterwards": true, "you": true, "first": true, "second": true, "last": true, "now": true}
+	"afterwards": true, "you": true}
 
 // clauses divides a masked text into its instructions.
 func clauses(masked string) []clause {

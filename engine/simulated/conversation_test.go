@@ -26,6 +26,7 @@ type conversation struct {
 	folder   string
 	path     string // PATH of the shell
 	state    string // file with the shell's variables
+	canned   bool   // calls have fixed results and no effect
 	messages []map[string]any
 	replies  []spoken
 	finishes []string
@@ -46,6 +47,12 @@ func converse(t *testing.T, prompt string, tools ...string) *conversation {
 	c := &conversation{t: t, tools: tools, folder: t.TempDir()}
 	c.client = &http.Client{Transport: Transport(newServer(t, Options{}))}
 	c.messages = []map[string]any{{"role": "user", "content": prompt}}
+	return c
+}
+
+// can gives every call the same result.
+func (c *conversation) can() *conversation {
+	c.canned = true
 	return c
 }
 
@@ -143,6 +150,9 @@ func post(t *testing.T, client *http.Client, body []byte) (status int, reply []b
 // execute carries out a call with results in the shapes of the real tools.
 func (c *conversation) execute(f function) string {
 	c.t.Helper()
+	if c.canned {
+		return `{"output": "x", "content": "1|x", "result": "3", "exit_code": 0, "error": null}`
+	}
 	var args map[string]string
 	if err := json.Unmarshal([]byte(f.Arguments), &args); err != nil {
 		return `{"error": "arguments are no JSON object"}`

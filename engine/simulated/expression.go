@@ -7,8 +7,10 @@ import (
 	"strings"
 )
 
-// maxNesting bounds the recursion over parentheses and signs.
-const maxNesting = 40
+const (
+	maxNesting      = 24 // parentheses and signs within each other
+	mostExpressions = 16 // of one prompt
+)
 
 // expression is arithmetic that was found in prose.
 type expression struct {
@@ -32,19 +34,20 @@ const (
 // prose that wording has gone over, in order.
 func findExpressions(prose string) []expression {
 	var found []expression
-	for i := 0; i < len(prose); {
+	for i := 0; i < len(prose) && len(found) < mostExpressions; {
 		if !startsOperand(prose, i) {
 			i++
 			continue
 		}
 		e, ok := scanner{prose}.binary(i, sums, 0)
-		switch {
-		case ok && e.steps > 0 && !inWord(prose, e.end) && !date.MatchString(prose[i:e.end]):
-			found = append(found, e)
-			i = e.end
-		default:
+		if !ok || e.steps == 0 || inWord(prose, e.end) {
 			i = skipNumber(prose, i)
+			continue
 		}
+		if !date.MatchString(prose[i:e.end]) {
+			found = append(found, e)
+		}
+		i = e.end
 	}
 	return found
 }
@@ -68,10 +71,12 @@ func startsOperand(s string, i int) bool {
 	return isDigit(s[i]) || s[i] == '(' || s[i] == '-' || strings.HasPrefix(s[i:], "sqrt")
 }
 
+// skipNumber returns the position after the number or the sign at i.
 func skipNumber(s string, i int) int {
-	i++
-	for i < len(s) && (isDigit(s[i]) || s[i] == '.' && i+1 < len(s) && isDigit(s[i+1])) {
-		i++
+	if !isDigit(s[i]) && s[i] != '.' {
+		return i + 1
+	}
+	for i++; i < len(s) && (isDigit(s[i]) || s[i] == '.' && i+1 < len(s) && isDigit(s[i+1])); i++ {
 	}
 	return i
 }

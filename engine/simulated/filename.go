@@ -18,13 +18,14 @@ type span struct{ begin, end int }
 // extension that begins with a letter. It works from the dots outwards, since
 // there are few of them.
 func fileNames(text string) (found []span) {
+	floor := 0 // end of the name before
 	for at := 0; at < len(text); {
 		dot := strings.IndexByte(text[at:], '.')
 		if dot < 0 {
 			break
 		}
 		dot += at
-		begin, end := nameBegin(text, dot), extensionEnd(text, dot+1)
+		begin, end := nameBegin(text, floor, dot), extensionEnd(text, dot+1)
 		at = dot + 1
 		if begin == dot || end == dot+1 || abbreviations[strings.ToLower(text[begin:end])] {
 			continue
@@ -33,7 +34,7 @@ func fileNames(text string) (found []span) {
 			continue // the dot of "a.tar" in "a.tar.gz"
 		}
 		found = append(found, span{begin, end})
-		at = end
+		at, floor = end, end
 	}
 	return found
 }
@@ -42,9 +43,9 @@ var abbreviations = map[string]bool{"e.g": true, "i.e": true, "a.m": true, "p.m"
 
 // nameBegin returns where the path begins that ends at the dot, or the dot if
 // no name stands before it.
-func nameBegin(text string, dot int) int {
+func nameBegin(text string, floor, dot int) int {
 	begin := dot
-	for begin > 0 && dot-begin < longestName {
+	for begin > floor && dot-begin < longestName {
 		r, size := utf8.DecodeLastRuneInString(text[:begin])
 		if !inName(r) || begin == dot && (r == '.' || r == '/' || r == '-') {
 			break
@@ -58,13 +59,14 @@ func nameBegin(text string, dot int) int {
 }
 
 // extensionEnd returns where the extension that begins at i ends, or i if
-// there is none.
+// there is none or the name goes on after it.
 func extensionEnd(text string, i int) int {
 	end := i
 	for end < len(text) && (isLetter(text[end]) || end > i && isDigit(text[end])) {
 		end++
 	}
-	if end-i > longestExtension || end < len(text) && (text[end] == '_' || text[end] >= 0x80) {
+	next, _ := utf8.DecodeRuneInString(text[end:])
+	if end-i > longestExtension || next != '.' && inName(next) {
 		return i
 	}
 	return end

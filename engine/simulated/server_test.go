@@ -131,7 +131,7 @@ func TestRepliesDependOnTheRequestAlone(t *testing.T) {
 		if strings.Contains(prompt, "[empty-first]") {
 			continue
 		}
-		a, b := converse(t, prompt, allTools...).run(4), converse(t, prompt, allTools...).run(4)
+		a, b := converse(t, prompt, allTools...).can().run(6), converse(t, prompt, allTools...).can().run(6)
 		for i := range a.replies {
 			if x, y := encode(a.replies[i]), encode(b.replies[i]); !bytes.Equal(x, y) {
 				t.Errorf("%s: %s and %s", firstLine(prompt, 40), x, y)

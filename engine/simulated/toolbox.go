@@ -3,6 +3,7 @@ package simulated
 import (
 	"bytes"
 	"encoding/json"
+	"path"
 	"strings"
 )
 
@@ -19,29 +20,33 @@ func command(line string) call {
 
 // reading is the call that reads a file: with the terminal if that is what is
 // offered.
-func (r *replay) reading(path string) (c call, ok bool) {
+func (r *replay) reading(name string) (c call, ok bool) {
 	switch {
 	case r.offers("read_file"):
-		return call{"read_file", arguments("path", path)}, true
+		return call{"read_file", arguments("path", name)}, true
 	case r.offers("terminal"):
-		return command("cat " + quoteShell(path)), true
+		return command("cat " + quoteShell(name)), true
 	}
 	return call{}, false
 }
 
-func (r *replay) writing(path, content string) (c call, ok bool) {
+func (r *replay) writing(name, content string) (c call, ok bool) {
 	switch {
 	case r.offers("write_file"):
-		return call{"write_file", arguments("path", path, "content", content)}, true
+		return call{"write_file", arguments("path", name, "content", content)}, true
 	case r.offers("terminal"):
-		return command("printf %s " + quoteShell(content) + " > " + quoteShell(path)), true
+		line := "printf %s " + quoteShell(content) + " > " + quoteShell(name)
+		if folder := path.Dir(name); folder != "." {
+			line = "mkdir -p " + quoteShell(folder) + " && " + line
+		}
+		return command(line), true
 	}
 	return call{}, false
 }
 
 // readFile reads a file in a turn of its own. The trouble is why it could not.
-func (r *replay) readFile(thought, path string) (text string, res result, trouble string) {
-	c, ok := r.reading(path)
+func (r *replay) readFile(thought, name string) (text string, res result, trouble string) {
+	c, ok := r.reading(name)
 	if !ok {
 		return "", result{}, "no tool is offered that reads files"
 	}
@@ -49,8 +54,8 @@ func (r *replay) readFile(thought, path string) (text string, res result, troubl
 	return res.content(), res, res.fileTrouble()
 }
 
-func (r *replay) writeFile(thought, path, content string) (trouble string) {
-	c, ok := r.writing(path, content)
+func (r *replay) writeFile(thought, name, content string) (trouble string) {
+	c, ok := r.writing(name, content)
 	if !ok {
 		return "no tool is offered that writes files"
 	}
