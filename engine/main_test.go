@@ -65,12 +65,15 @@ func (b *bench) check() {
 	if there, _ := exists(storePath()); !there {
 		return
 	}
-	b.read(func(s *db.Store) {
-		report, err := s.Check(context.Background(), true)
-		if err != nil || report.Found > 0 {
-			b.t.Errorf("the store is not sound: %v %q", err, report.Problems)
-		}
-	})
+	b.read(func(s *db.Store) { checkStore(b.t, s) })
+}
+
+func checkStore(t *testing.T, s *db.Store) {
+	t.Helper()
+	report, err := s.Check(context.Background(), true)
+	if err != nil || report.Found > 0 {
+		t.Errorf("the store is not sound: %v %q", err, report.Problems)
+	}
 }
 
 func storePath() string { return filepath.Join("data", "r", "run.db") }

@@ -3,7 +3,9 @@ package engine
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -205,7 +207,11 @@ func readPrefill(path string) ([]model.Message, error) {
 	var list []prefill
 	dec := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&list); err != nil {
+	err = dec.Decode(&list)
+	if _, end := dec.Token(); err == nil && end != io.EOF {
+		err = errors.New("text follows the array")
+	}
+	if err != nil {
 		return nil, Usagef("--prefill_messages_file: %s is no JSON array of {role, content}: %v", path, err)
 	}
 	for i, m := range list {
