@@ -104,7 +104,8 @@ func BenchmarkFinal(b *testing.B) {
 }
 
 // BenchmarkHeads is what depends on the number of prompts alone: the count of
-// the status verb, and a rendering in the background that finds nothing new.
+// the status verb, a rendering in the background that finds nothing new, and an
+// orderly stop, which decodes each outcome for the statistics.
 func BenchmarkHeads(b *testing.B) {
 	const n = 100_000
 	f := newFixture(b)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"hermes-batch/db"
 )
@@ -43,6 +44,38 @@ func (r *Renderer) pass(ctx context.Context, rep *Report, stats *collector) erro
 	}
 	r.merged = digest
 	return nil
+}
+
+// collect goes through the whole store for its statistics, and renders the
+// merged file on the way for as long as the budget lasts.
+func (r *Renderer) collect(ctx context.Context, rep *Report, stats *collector) error {
+	digest, deadline := r.ledger.digest(), time.Now().Add(r.opts.Budget)
+	merged := newLines(r.mergedPath())
+	defer merged.abort()
+	late := false
+	err := r.walk(ctx, span{}, func(o db.Ordinal, out *db.Outcome, v Verdict) error {
+		if err := stats.add(o, out, v); err != nil || v != Kept || late {
+			return err
+		}
+		if late = time.Now().After(deadline); late {
+			merged.abort()
+			return nil
+		}
+		line, err := r.encode(o, out)
+		if err != nil || line == nil {
+			return err
+		}
+		return merged.add(line)
+	})
+	if err != nil {
+		return err
+	}
+	if late {
+		rep.Files = append(rep.Files, File{Path: r.mergedPath(), State: LeftOut})
+		return nil
+	}
+	r.merged = digest
+	return r.finish(rep, merged.replacement, merged.rows)
 }
 
 func (p *pass) add(o db.Ordinal, out *db.Outcome, v Verdict) error {

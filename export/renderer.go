@@ -111,9 +111,8 @@ func (r *Renderer) render(ctx context.Context, mode Mode, rep *Report) error {
 		return r.steps(
 			func() error { return r.batches(ctx, rep, func(t *tally) bool { return t.rows() > 0 }) },
 			func() error { return r.tables(ctx, rep) },
-			func() error { return r.walk(ctx, span{}, stats.add) },
+			func() error { return r.collect(ctx, rep, stats) },
 			func() error { return r.statistics(rep, stats) },
-			func() error { return r.mergeWithin(ctx, rep, r.opts.Budget) },
 		)
 	}
 	stats := newCollector(r)
@@ -182,19 +181,6 @@ func (r *Renderer) output(ctx context.Context, rep *Report) error {
 		return nil
 	}
 	return r.merge(ctx, rep)
-}
-
-// mergeWithin renders the merged file if the budget suffices, and else reports
-// it as left out.
-func (r *Renderer) mergeWithin(ctx context.Context, rep *Report, budget time.Duration) error {
-	limited, cancel := context.WithTimeout(ctx, budget)
-	defer cancel()
-	err := r.merge(limited, rep)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		rep.Files = append(rep.Files, File{Path: r.mergedPath(), State: LeftOut})
-		return nil
-	}
-	return err
 }
 
 // changed remembers that a folder has to be synced.
