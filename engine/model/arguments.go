@@ -23,7 +23,7 @@ type ReplyCall struct {
 	Bad string
 }
 
-// arguments brings a call's arguments to the text of one JSON object.
+// setArguments brings a call's arguments to the text of one JSON object.
 func (call *ReplyCall) setArguments(raw json.RawMessage, clean func(string) string) (repaired bool) {
 	switch kind := firstByte(raw); kind {
 	case '"':

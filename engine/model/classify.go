@@ -119,9 +119,6 @@ func classify(status int, d detail) *fault {
 	if f.message == "" {
 		f.message = http.StatusText(status)
 	}
-	if f.message == "" {
-		f.message = "an error without a message"
-	}
 	return &f
 }
 

@@ -34,7 +34,7 @@ type Options struct {
 	Workers        int                 // calls at the same time; sizes the pool of connections
 	RequestTimeout time.Duration       // of each try; 0: DefaultRequestTimeout
 	UserAgent      string              // empty: the program's name
-	Mask           func(string) string // takes secrets out of errors, logs and replies; nil: only Key
+	Mask           func(string) string // takes secrets beside Key out of errors, logs and replies; nil: none
 	Log            *slog.Logger        // nil: none
 	Transport      http.RoundTripper   // nil: a pool of its own
 
@@ -52,7 +52,7 @@ type Client struct {
 	http        *http.Client
 	timeout     time.Duration
 	maxRateWait time.Duration
-	maskSecrets func(string) string
+	mask        func(string) string
 	log         *slog.Logger
 	clock       clock
 	gate        *gate
@@ -69,10 +69,10 @@ func New(o Options) (*Client, error) {
 	}
 	c := &Client{
 		endpoint: o.Endpoint, timeout: o.RequestTimeout, maxRateWait: maxRateWait,
-		maskSecrets: o.Mask, log: o.Log,
+		mask: maskKey(o.Key, o.Mask), log: o.Log,
 		clock: clock{now: o.Now, sleep: o.Sleep, random: o.Random},
 	}
-	c.setDefaults(o.Key)
+	c.setDefaults()
 	c.gate = &gate{clock: c.clock}
 	rt := o.Transport
 	if rt == nil {
@@ -87,12 +87,9 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-func (c *Client) setDefaults(key string) {
+func (c *Client) setDefaults() {
 	if c.timeout <= 0 {
 		c.timeout = DefaultRequestTimeout
-	}
-	if c.maskSecrets == nil {
-		c.maskSecrets = maskKey(key)
 	}
 	if c.log == nil {
 		c.log = slog.New(slog.DiscardHandler)
@@ -108,17 +105,19 @@ func (c *Client) setDefaults(key string) {
 	}
 }
 
-// maskKey masks one key. Short ones would hit ordinary words.
-func maskKey(key string) func(string) string {
+// maskKey masks a key and what another mask knows. Keys of less than eight bytes
+// would hit ordinary words.
+func maskKey(key string, others func(string) string) func(string) string {
 	return func(s string) string {
-		if len(key) < 8 {
-			return s
+		if len(key) >= 8 {
+			s = strings.ReplaceAll(s, key, "[masked]")
 		}
-		return strings.ReplaceAll(s, key, "[masked]")
+		if others != nil {
+			s = others(s)
+		}
+		return s
 	}
 }
-
-func (c *Client) mask(s string) string { return c.maskSecrets(s) }
 
 // Close gives idle connections up.
 func (c *Client) Close() { c.http.CloseIdleConnections() }

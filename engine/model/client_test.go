@@ -110,13 +110,13 @@ func TestTransientFailuresAreRetried(t *testing.T) {
 	}{
 		{"server error", answer{status: 500, body: `{"error":{"message":"boom"}}`}, ReasonServer, ""},
 		{"gateway page", answer{status: 502, body: "<html><title>502</title></html>"}, ReasonServer, ""},
-		{"error in a good status", answer{body: `{"error":{"message":"boom","code":502}}`}, ReasonServer, WhyErrorBody},
-		{"no choices", answer{body: `{"choices":[]}`}, ReasonServer, WhyEmptyChoices},
-		{"finish error", answer{body: `{"choices":[{"message":{"content":"4"},"finish_reason":"error"}]}`}, ReasonServer, WhyErrorChoice},
-		{"nothing", answer{status: 204}, ReasonServer, WhyNoReply},
-		{"cut body", answer{do: cutAnswer}, ReasonNetwork, WhyCutBody},
+		{"error in a good status", answer{body: `{"error":{"message":"boom","code":502}}`}, ReasonServer, whyErrorBody},
+		{"no choices", answer{body: `{"choices":[]}`}, ReasonServer, whyEmptyChoices},
+		{"finish error", answer{body: `{"choices":[{"message":{"content":"4"},"finish_reason":"error"}]}`}, ReasonServer, whyErrorChoice},
+		{"nothing", answer{status: 204}, ReasonServer, whyNoReply},
+		{"cut body", answer{do: cutAnswer}, ReasonNetwork, whyCutBody},
 		{"dropped connection", answer{do: dropAnswer}, ReasonNetwork, ""},
-		{"empty reply", answer{body: `{"choices":[{"message":{"content":""},"finish_reason":"stop"}]}`}, ReasonEmptyReply, WhyEmptyReply},
+		{"empty reply", answer{body: `{"choices":[{"message":{"content":""},"finish_reason":"stop"}]}`}, ReasonEmptyReply, whyEmptyReply},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -406,7 +406,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	s := newScript(t, answer{do: flood(replyLimit>>20 + 1)}, good())
 	c, _ := connect(t, s.URL)
 	r, err := c.Complete(t.Context(), prompt(), nil)
-	if err != nil || r.Tries != 2 || r.Rejected[0].Why != WhyTooLarge || len(r.Rejected[0].Raw) != errorLimit {
+	if err != nil || r.Tries != 2 || r.Rejected[0].Why != whyTooLarge || len(r.Rejected[0].Raw) != errorLimit {
 		t.Errorf("got %v, %v", r, err)
 	}
 	s = newScript(t, answer{do: func(w http.ResponseWriter, r *http.Request) {
@@ -533,6 +533,52 @@ func TestIdleConnectionThatDies(t *testing.T) {
 	wantError(t, err, Transient, ReasonNetwork, maxTries+1)
 	if len(clock.slept) != maxTries-1 {
 		t.Errorf("slept %v", clock.slept)
+	}
+}
+
+// The same with a real server that closes idle connections about when the next
+// request comes.
+func TestShortIdleTimeouts(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		io.WriteString(w, goodReply)
+	}))
+	s.Config.IdleTimeout = 10 * time.Millisecond
+	s.Start()
+	defer s.Close()
+	c, _ := connect(t, s.URL)
+	inParallel(8, func(i int) {
+		for n := range 40 {
+			if _, err := c.Complete(t.Context(), prompt(), nil); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(10*time.Millisecond + time.Duration(n*i)*2*time.Microsecond)
+		}
+	})
+}
+
+func TestHTTP2(t *testing.T) {
+	var proto atomic.Value
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proto.Store(r.Proto)
+		io.Copy(io.Discard, r.Body)
+		io.WriteString(w, goodReply)
+	}))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	c, _ := connect(t, s.URL, func(o *Options) {
+		rt := newTransport(4, true)
+		rt.TLSClientConfig = s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+		o.Transport = rt
+	})
+	inParallel(20, func(int) {
+		if _, err := c.Complete(t.Context(), prompt(), nil); err != nil {
+			t.Error(err)
+		}
+	})
+	if got := proto.Load(); got != "HTTP/2.0" {
+		t.Errorf("got %v", got)
 	}
 }
 

@@ -60,7 +60,8 @@ func Resolve(baseURL string) (Endpoint, error) {
 
 func parseBase(baseURL string) (*url.URL, error) {
 	fail := func(what string) (*url.URL, error) {
-		return nil, fmt.Errorf("%w %q: %s", ErrBaseURL, oneLine(baseURL), what)
+		shown, _, _ := strings.Cut(baseURL, "?") // a query may hold a key
+		return nil, fmt.Errorf("%w %q: %s", ErrBaseURL, oneLine(shown), what)
 	}
 	u, err := url.Parse(baseURL)
 	switch {

@@ -38,7 +38,7 @@ func TestResolveRefuses(t *testing.T) {
 		{"ftp://host/v1", "http:// or https://"},
 		{"localhost:8000", "http:// or https://"},
 		{"https:///v1", "names no host"},
-		{"https://host/v1?key=x", "query"},
+		{"https://host/v1?key=hunter22", "query"},
 		{"https://host/v1?", "query"},
 		{"https://host/v1#x", "fragment"},
 		{"https://me:hunter22@host/v1", "api_key"},

@@ -24,27 +24,27 @@ func (n *normaliser) normalise(raw []byte) (*Reply, *fault) {
 	}
 	var w wireReply
 	if err := decode(object, &w); err != nil {
-		return r, replyFault(WhyNoReply, "the reply is invalid JSON: "+err.Error())
+		return r, replyFault(whyNoReply, "the reply is invalid JSON: "+err.Error())
 	}
 	r.Usage = usageOf(w.Usage)
 	r.ID, r.Model = n.clean(w.ID), n.clean(w.Model)
 	if hasError(w.Error) {
-		return r, bodyFault(WhyErrorBody, object)
+		return r, bodyFault(whyErrorBody, object)
 	}
 	for _, raw := range w.Choices {
 		var choice wireChoice
 		decode(raw, &choice)
 		if hasError(choice.Error) {
-			return r, bodyFault(WhyErrorChoice, raw)
+			return r, bodyFault(whyErrorChoice, raw)
 		}
 		if firstByte(choice.Message) == '{' {
 			return r, n.choice(r, &choice)
 		}
 	}
 	if d := detailOf(object); d.object {
-		return r, bodyFault(WhyErrorBody, object)
+		return r, bodyFault(whyErrorBody, object)
 	}
-	return r, replyFault(WhyEmptyChoices, "the reply has no choices")
+	return r, replyFault(whyEmptyChoices, "the reply has no choices")
 }
 
 // choice takes over one choice.
@@ -58,7 +58,7 @@ func (n *normaliser) choice(r *Reply, choice *wireChoice) *fault {
 	if r.Refusal == "" && refusedBy(r.Finish) {
 		r.Refusal = r.Finish
 	}
-	return judge(r)
+	return usable(r)
 }
 
 // refusedBy reports whether a finish reason is that of a moderated reply.
@@ -70,20 +70,21 @@ func refusedBy(finish string) bool {
 	return false
 }
 
-// judge says whether a reply can be used.
-func judge(r *Reply) *fault {
+// usable says what keeps a reply from being used, nil if nothing does.
+func usable(r *Reply) *fault {
 	empty := strings.TrimSpace(r.Content) == "" && len(r.Calls) == 0 && r.Reasoning == ""
+	finish := strings.ToLower(r.Finish)
 	switch {
-	case r.Finish == "error":
-		return replyFault(WhyErrorChoice, "the provider failed in the middle of the reply")
+	case finish == "error":
+		return replyFault(whyErrorChoice, "the provider failed in the middle of the reply")
 	case r.Refusal != "":
 		return nil
-	case r.Finish == "length" && (empty || len(r.Calls) > 0):
-		return cutFault(WhyCutCall, "the reply was cut at the token limit")
-	case (r.Finish == "tool_calls" || r.Finish == "function_call") && len(r.Calls) == 0:
-		return cutFault(WhyLostCalls, "the reply announces tool calls and has none")
+	case (finish == "length" || finish == "max_tokens") && (empty || len(r.Calls) > 0):
+		return cutFault(whyCutCall, "the reply was cut at the token limit")
+	case (finish == "tool_calls" || finish == "function_call") && len(r.Calls) == 0:
+		return cutFault(whyLostCalls, "the reply announces tool calls and has none")
 	case empty:
-		f := replyFault(WhyEmptyReply, "the reply is empty")
+		f := replyFault(whyEmptyReply, "the reply is empty")
 		f.reason = ReasonEmptyReply
 		return f
 	}
@@ -184,13 +185,13 @@ func replyObject(raw []byte) ([]byte, *fault) {
 	}
 	switch {
 	case len(body) == 0:
-		return nil, replyFault(WhyNoReply, "the reply has no body")
+		return nil, replyFault(whyNoReply, "the reply has no body")
 	case body[0] == '<':
-		f := replyFault(WhyNoReply, "the reply is a page: "+pageTitle(body))
+		f := replyFault(whyNoReply, "the reply is a page: "+pageTitle(body))
 		f.page = true
 		return nil, f
 	case body[0] != '{':
-		return nil, replyFault(WhyNoReply, "the reply is not JSON: "+string(body[:min(len(body), messageLimit)]))
+		return nil, replyFault(whyNoReply, "the reply is not JSON: "+string(body[:min(len(body), messageLimit)]))
 	}
 	return body, nil
 }
@@ -198,7 +199,7 @@ func replyObject(raw []byte) ([]byte, *fault) {
 // hasError reports whether an error field says that there was one.
 func hasError(raw json.RawMessage) bool {
 	switch string(bytes.TrimSpace(raw)) {
-	case "", "null", "{}", `""`, "false", "[]":
+	case "", "null", "{}", `""`, "false", "[]", "0":
 		return false
 	}
 	return true

@@ -129,7 +129,7 @@ func TestNormaliseCorpus(t *testing.T) {
 }
 
 func TestNormaliseMasksSecrets(t *testing.T) {
-	n := normaliser{mask: maskKey("sk-secret-1")}
+	n := normaliser{mask: maskKey("sk-secret-1", nil)}
 	r, f := n.normalise([]byte(`{"id":"sk-secret-1","choices":[{"message":{"content":"sk-secret-1",` +
 		`"reasoning":"a sk-\u0073ecret-1","tool_calls":[{"id":"a","function":{"name":"t","arguments":"{\"k\":\"sk-secret-1\"}"}}]}}]}`))
 	if f != nil {
@@ -181,7 +181,7 @@ func checkFault(t *testing.T, f *fault) {
 	if f.class < Transient || f.class > Fatal || f.reason == "" || f.why == "" {
 		t.Errorf("fault without class, reason or why: %+v", f)
 	}
-	if line := oneLine(f.message); line == "" || utf8.RuneCountInString(line) > messageLimit || strings.ContainsAny(line, "\n\r\x1b") {
+	if line := oneLine(f.message); utf8.RuneCountInString(line) > messageLimit || strings.ContainsAny(line, "\n\r\x1b") {
 		t.Errorf("message %q", line)
 	}
 }

@@ -35,7 +35,7 @@ type Reply struct {
 type Rejected struct {
 	Raw    []byte // as far as it came
 	Usage  Usage
-	Why    string // one of the constants Why…
+	Why    string // a word, one of those below
 	Status int
 	At     time.Time
 	Took   time.Duration
@@ -43,15 +43,15 @@ type Rejected struct {
 
 // Why a reply was rejected.
 const (
-	WhyEmptyReply   = "empty_reply"   // neither answer nor calls nor reasoning
-	WhyEmptyChoices = "empty_choices" // no choice, or one without a message
-	WhyErrorBody    = "error_body"    // an error in the place of a reply
-	WhyErrorChoice  = "error_choice"  // the provider failed in the middle
-	WhyNoReply      = "no_reply"      // not the JSON of a reply: nothing, a page, something else
-	WhyCutBody      = "cut_body"      // the connection or the time ended first
-	WhyTooLarge     = "too_large"
-	WhyCutCall      = "cut_call"   // the token limit was reached within a call, or before anything visible
-	WhyLostCalls    = "lost_calls" // calls are announced, and none is there
+	whyEmptyReply   = "empty_reply"   // neither answer nor calls nor reasoning
+	whyEmptyChoices = "empty_choices" // no choice, or one without a message
+	whyErrorBody    = "error_body"    // an error in the place of a reply
+	whyErrorChoice  = "error_choice"  // the provider failed in the middle
+	whyNoReply      = "no_reply"      // not the JSON of a reply: nothing, a page, something else
+	whyCutBody      = "cut_body"      // the connection or the time ended first
+	whyTooLarge     = "too_large"
+	whyCutCall      = "cut_call"   // the token limit was reached within a call, or before anything visible
+	whyLostCalls    = "lost_calls" // calls are announced, and none is there
 )
 
 // Message returns the reply as a message of the conversation.

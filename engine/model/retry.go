@@ -64,7 +64,7 @@ func (k *call) run(ctx context.Context) (*Reply, error) {
 		pause, again := k.judge(f)
 		k.client.logFault(ctx, k, f, pause, again)
 		if !again {
-			return nil, k.error(f)
+			return nil, k.failed(f)
 		}
 		if err := k.client.clock.sleep(ctx, pause); err != nil {
 			return nil, k.interrupted(ctx, err)
@@ -110,9 +110,13 @@ func (k *call) judge(f *fault) (pause time.Duration, again bool) {
 	return k.client.clock.backoff(k.failures), true
 }
 
-func (k *call) error(f *fault) *Error {
+func (k *call) failed(f *fault) *Error {
+	message := oneLine(k.client.mask(f.message))
+	if message == "" {
+		message = "an error without a message"
+	}
 	return &Error{
-		Class: f.class, Reason: f.reason, Status: f.status, Message: oneLine(k.client.mask(f.message)),
+		Class: f.class, Reason: f.reason, Status: f.status, Message: message,
 		Tries: k.sent, Rejected: k.rejected, cause: f.cause,
 	}
 }

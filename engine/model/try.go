@@ -68,11 +68,11 @@ func (c *Client) outcome(ex *exchange, conv *Conversation) (*Reply, *fault) {
 
 // cutBody is the fault of a reply whose body did not come to its end.
 func cutBody(ex *exchange) *fault {
-	f := replyFault(WhyCutBody, "the reply broke off: "+ex.readErr.Error())
+	f := replyFault(whyCutBody, "the reply broke off: "+ex.readErr.Error())
 	f.reason, f.cause = ReasonNetwork, ex.readErr
 	switch {
 	case errors.Is(ex.readErr, errTooLarge):
-		f.why, f.reason, f.message = WhyTooLarge, ReasonServer, ex.readErr.Error()
+		f.why, f.reason, f.message = whyTooLarge, ReasonServer, ex.readErr.Error()
 	case ex.timedOut:
 		f.reason, f.message = ReasonTimeout, "the reply did not end within the time limit of a request"
 	}
