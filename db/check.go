@@ -77,12 +77,12 @@ func (c *checker) note(err error) error {
 
 // pages walks all pages as they are in one transaction.
 func (c *checker) pages() error {
-	info, err := c.s.file.Stat()
-	if err != nil {
-		return err
-	}
-	c.report.Bytes = info.Size()
 	return c.s.view(func(tx reader) error {
+		info, err := c.s.file.Stat()
+		if err != nil {
+			return err
+		}
+		c.report.Bytes = info.Size()
 		metas, errs := readMetas(c.s.file)
 		for i, m := range metas {
 			if errs[i] == nil && m.txid == uint64(tx.ID()) {
@@ -193,8 +193,8 @@ func (c *checker) meta() error {
 			return err
 		}
 		var run Run
-		if err := c.note(getJSON(tx, bucketMeta, keyRun, &run)); err != nil {
-			c.problem("run: %v", err)
+		if err := c.note(mustExist(getJSON(tx, bucketMeta, keyRun, &run))); err != nil {
+			return err
 		}
 		_, sealed, err := readRegistrations(tx)
 		if err == nil && sealed > registered(tx) {
@@ -232,30 +232,12 @@ func (c *checker) launches() error {
 // plan checks the plan against its pages and the registered prompts.
 func (c *checker) plan() error {
 	p, ok, err := c.s.Plan()
-	if err != nil || !ok {
-		return err
-	}
-	prompts, err := c.s.NextIndex()
 	if err != nil {
 		return err
 	}
-	seen := make([]uint64, prompts/64+1)
-	rows, page := 0, make([]uint32, rowsPerPage)
-	for {
-		n, err := c.s.PlanRows(rows, page)
-		if err != nil {
-			return err
-		}
-		if n == 0 {
-			break
-		}
-		rows += n
-		for _, index := range page[:n] {
-			if int(index) >= prompts || seen[index/64]&(1<<(index%64)) != 0 {
-				return damaged("plan: prompt %d is not registered, or there twice", index)
-			}
-			seen[index/64] |= 1 << (index % 64)
-		}
+	rows, err := c.planRows()
+	if err != nil {
+		return err
 	}
 	bad := 0
 	if err := c.s.BadLines(func(BadLine) error { bad++; return c.ctx.Err() }); err != nil {
@@ -264,7 +246,38 @@ func (c *checker) plan() error {
 	if rows != p.Rows || bad != p.Bad {
 		return damaged("plan: %d rows and %d bad lines, it says %d and %d", rows, bad, p.Rows, p.Bad)
 	}
-	return nil
+	keys, want := 0, (rows+rowsPerPage-1)/rowsPerPage+(bad+badPerPage-1)/badPerPage
+	if ok {
+		want++
+	}
+	err = c.scan(bucketPlan, func(reader, []byte, []byte) error { keys++; return nil })
+	if err == nil && keys != want {
+		err = damaged("plan: %d values where %d belong", keys, want)
+	}
+	return err
+}
+
+// planRows counts the rows of the plan, each of which is a prompt of its own.
+func (c *checker) planRows() (int, error) {
+	prompts, err := c.s.NextIndex()
+	if err != nil {
+		return 0, err
+	}
+	seen := make([]uint64, prompts/64+1)
+	rows, page := 0, make([]uint32, rowsPerPage)
+	for {
+		n, err := c.s.PlanRows(rows, page)
+		if err != nil || n == 0 {
+			return rows, err
+		}
+		rows += n
+		for _, index := range page[:n] {
+			if int(index) >= prompts || seen[index/64]&(1<<(index%64)) != 0 {
+				return 0, damaged("plan: prompt %d is not registered, or there twice", index)
+			}
+			seen[index/64] |= 1 << (index % 64)
+		}
+	}
 }
 
 // reserved checks that nobody writes yet where this version does not.

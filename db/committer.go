@@ -81,7 +81,8 @@ func failedCommit(err error) *Commit {
 // committer owns all writes of a store: one goroutine takes what waits, writes
 // it in one transaction and answers; while that syncs, the next group gathers.
 type committer struct {
-	db *bolt.DB
+	db    *bolt.DB
+	limit int // of bytes; maxQueued
 
 	mu      sync.Mutex
 	changed sync.Cond // the queue has got longer or shorter, or closing
@@ -96,7 +97,7 @@ type committer struct {
 }
 
 func newCommitter(db *bolt.DB) *committer {
-	c := &committer{db: db, failed: make(chan struct{}), stopped: make(chan struct{})}
+	c := &committer{db: db, limit: maxQueued, failed: make(chan struct{}), stopped: make(chan struct{})}
 	c.changed.L = &c.mu
 	go c.run()
 	return c
@@ -111,7 +112,7 @@ func (c *committer) submit(r *request) *Commit {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.err == nil && !c.closing && c.bytes > 0 && c.bytes+r.bytes > maxQueued {
+	for c.err == nil && !c.closing && c.bytes > 0 && c.bytes+r.bytes > c.limit {
 		c.changed.Wait()
 	}
 	switch {

@@ -252,6 +252,7 @@ func TestWritersAreInOrder(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	s := newStore(t)
 	register(t, s, 1)
+	s.writes.limit = 1 << 20
 	held, goOn := make(chan struct{}), make(chan struct{})
 	go s.update(func(reader) error {
 		close(held)
@@ -261,10 +262,10 @@ func TestQueueIsBounded(t *testing.T) {
 	<-held
 	l := openLog(t, s, 0)
 	l.Append(start())
-	raw := incompressible(8 << 20)
-	appended := make(chan *Commit, 100)
+	raw := incompressible(100 << 10)
+	appended := make(chan *Commit, 30)
 	go func() {
-		for range 12 {
+		for range cap(appended) {
 			appended <- l.Append(&Rejected{Raw: raw})
 		}
 		close(appended)
@@ -272,23 +273,20 @@ func TestQueueIsBounded(t *testing.T) {
 	full := func() bool {
 		s.writes.mu.Lock()
 		defer s.writes.mu.Unlock()
-		return s.writes.bytes+len(raw) > maxQueued
+		return s.writes.bytes+len(raw) > s.writes.limit
 	}
 	for !full() {
 		time.Sleep(time.Millisecond)
 	}
-	select {
-	case <-l.s.writes.stopped:
-		t.Fatal("stopped")
-	case <-time.After(50 * time.Millisecond): // it must still wait
-	}
-	if n := len(appended); n > 8 {
-		t.Errorf("%d appends of 8 MiB were let in", n)
+	time.Sleep(20 * time.Millisecond) // in which an append too many would get in
+	if n := len(appended); n > 10 {
+		t.Errorf("%d appends of 100 KB were let in", n)
 	}
 	close(goOn)
 	for c := range appended {
 		mustWait(t, c)
 	}
+	mustWait(t, l.Append(&Rejected{Raw: incompressible(3 << 20)})) // larger than the queue, alone in it
 }
 
 func TestWaitHeedsItsContext(t *testing.T) {

@@ -19,6 +19,9 @@ import (
 // wait for all readers, and new readers for that writer.
 const mapSize = 64 << 30
 
+// growth is how much longer the file gets, at least, when it is full.
+const growth = 4 << 20
+
 // Open opens a store. It never creates one (ErrNotFound), and refuses without
 // changing a byte what is no store (ErrNotStore), one of a later format
 // (ErrNewer), one that contradicts itself (ErrDamaged) and one that another
@@ -100,6 +103,7 @@ func openBolt(f *os.File, readOnly bool) (db *bolt.DB, err error) {
 	if err != nil {
 		return nil, err
 	}
+	db.AllocSize = growth
 	return db, nil
 }
 
@@ -119,7 +123,7 @@ func (s *Store) load() error {
 			return err
 		}
 		if err := getJSON(tx, bucketMeta, keyRun, &s.run); err != nil {
-			return err
+			return fmt.Errorf("run: %w", mustExist(err))
 		}
 		return s.loadRegistrations(tx)
 	})

@@ -70,7 +70,7 @@ func (s *Store) loadRegistrations(tx reader) error {
 
 func readRegistrations(tx reader) (regs []Registration, sealed int, err error) {
 	value := bucketMeta.get(tx, keySealed)
-	if value == nil {
+	if value == nil && bucketMeta.get(tx, keyRegistrations) == nil {
 		return nil, 0, nil
 	}
 	b, err := unseal(keySealed, value)

@@ -28,7 +28,7 @@ func newStore(tb testing.TB) *Store {
 // closeSound closes a store that must be sound.
 func closeSound(tb testing.TB, s *Store) {
 	tb.Helper()
-	if s.opts.ReadOnly || !isClosed(s) {
+	if !isClosed(s) {
 		mustBeSound(tb, s)
 	}
 	if err := s.Close(); err != nil {
