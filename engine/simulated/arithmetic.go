@@ -23,6 +23,7 @@ func findCalculation(p *prose) task {
 	if !strings.ContainsAny(p.bare, "0123456789") || p.hasCode() {
 		return nil
 	}
+	// Twice, since the space between two phrases can belong to one of them only.
 	low := " " + wording.Replace(wording.Replace(strings.ToLower(p.bare)))
 	c := calculation{expressions: aggregates(low)}
 	last, covered := 0, 0

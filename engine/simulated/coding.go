@@ -28,7 +28,8 @@ func findProgram(p *prose) task {
 	if !containsAny(low, makes) || !containsAny(low, programs) || strings.Contains(low, "://") {
 		return nil
 	}
-	g := program{wish: firstLine(p.open(p.masked), 120), file: p.file, python: strings.Contains(low, "python") || strings.HasSuffix(p.file, ".py")}
+	g := program{wish: firstLine(p.open(p.masked), 120), file: scriptName(p)}
+	g.python = strings.Contains(low, "python") || strings.HasSuffix(g.file, ".py")
 	if g.recipe, g.known = findRecipe(p); !g.known {
 		g.recipe = recipe{name: "task", does: "only says what is to be done", script: "echo " + quoteShell("To do: "+g.wish) + "\n"}
 	}
@@ -40,6 +41,17 @@ func findProgram(p *prose) task {
 		}
 	}
 	return g.play
+}
+
+// scriptName is the name that the prompt gives the program; "" if it names none.
+// Other files in it are what the program is about.
+func scriptName(p *prose) string {
+	for _, name := range p.files(p.masked) {
+		if strings.HasSuffix(name, ".sh") || strings.HasSuffix(name, ".py") {
+			return name
+		}
+	}
+	return ""
 }
 
 // writesPython reports whether Python is wanted and known for it.

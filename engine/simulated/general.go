@@ -8,7 +8,7 @@ func general(prompt string) task {
 		about := strings.Trim(firstLine(strings.TrimSpace(prompt), 160), "“”")
 		a := answer{
 			thought: "This asks for knowledge or for tools that I do not have. I am the embedded simulated model, so the honest answer is to say so.",
-			text:    "I am the simulated model that is built into this program. I can calculate, run commands, work with files and write small scripts, but I know nothing of the world",
+			text:    "I am the simulated model that is built into this program. I follow simple requests to calculate, to run commands, to work with files and to write small scripts, and I know nothing of the world",
 		}
 		if about == "" {
 			a.thought = "There is no question here. I say what I am and what I can do."

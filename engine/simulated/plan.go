@@ -20,7 +20,7 @@ func plan(prompt string) task {
 
 // reply is the model's next move in a conversation.
 func (r *request) reply(k key, m marks) move {
-	run := &replay{request: r, key: k}
+	run := &replay{request: r}
 	next := run.play(m.wrap(plan(m.prompt)))
 	m.bend(&next)
 	if !r.reasoning || m.has("no-reasoning") || r.silent(k) && !m.has("reasoning-only") {

@@ -27,7 +27,6 @@ type answer struct{ thought, text string }
 // not looked at, so tasks need no early return, only an end.
 type replay struct {
 	*request
-	key  key
 	used int   // past turns that were played
 	next *move // the reply; nil while the play is still in the past
 }

@@ -65,7 +65,7 @@ func (p *prose) step(c clause, names []string) ([]step, bool) {
 		return p.creation(c, s)
 	case toAdd, toRemove:
 		s.lines = p.content(c)
-		return []step{s}, len(names) > 0 && (len(s.lines) > 0 || d == toRemove)
+		return []step{s}, len(names) > 0 && (len(s.lines) > 0 || d == toRemove && onlyNames(c.low))
 	case toChange:
 		ok := p.replacement(c, &s)
 		return []step{s}, ok && len(names) > 0
@@ -98,7 +98,22 @@ func (p *prose) creation(c clause, s step) ([]step, bool) {
 	}
 	s.lines = p.content(c)
 	mentioned := len(p.files(c.text)) > 0 || c.has(" it", "the file", "there", " in ", "content")
-	return []step{s}, len(s.files) > 0 && mentioned
+	return []step{s}, len(s.files) > 0 && mentioned && (len(s.lines) > 0 || onlyNames(c.low))
+}
+
+// plainWords may stand in a clause beside file names without asking for more.
+var plainWords = map[string]bool{"create": true, "make": true, "remove": true, "delete": true, "a": true, "an": true, "the": true, "it": true, "new": true,
+	"empty": true, "text": true, "file": true, "files": true, "named": true, "called": true, "and": true, "two": true, "three": true, "four": true, "five": true}
+
+// onlyNames reports whether a clause says nothing but which files it is about.
+// Only then is a file made empty or deleted.
+func onlyNames(low string) bool {
+	for word := range strings.FieldsSeq(withoutNames(low)) {
+		if word = strings.Trim(word, ".,:;"); word != "" && !plainWords[word] {
+			return false
+		}
+	}
+	return true
 }
 
 // content are the lines that a clause tells: quoted ones, or what follows the

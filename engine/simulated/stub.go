@@ -1,6 +1,7 @@
 package simulated
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -142,9 +143,9 @@ func verdict(line string, res result) string {
 	}
 	m := tested.FindStringSubmatch(res.fields.Output)
 	if m == nil || m[2] == "0" {
-		return "Python takes it without an error; there are no examples to test it with."
+		return "Python takes it without an error."
 	}
 	failed, _ := strconv.Atoi(m[1])
 	attempted, _ := strconv.Atoi(m[2])
-	return "Of the " + m[2] + " examples in its text, " + strconv.Itoa(attempted-failed) + " hold."
+	return fmt.Sprintf("%d of %s in its text came out right.", attempted-failed, amount(attempted, "example"))
 }
