@@ -39,7 +39,7 @@ type call struct {
 	failures int           // of maxTries
 	cuts     int           // of maxCut
 	waited   time.Duration // for rate limits
-	raced    bool          // the request after the last failure was repeated for nothing
+	raced    bool          // the request was repeated at once since the last failure
 	rejected []Rejected
 }
 
