@@ -130,7 +130,7 @@ func (c call) waitFree(limit time.Duration) bool {
 // Sweep removes the sandboxes that lie in dir, one folder each, apart from
 // those whose folder's name is to be kept, and ends what still runs in them.
 // It returns how many were removed, and goes on after an error. A folder that
-// is no sandbox is left alone.
+// is no sandbox is left alone. A nil keep keeps none.
 func Sweep(ctx context.Context, dir string, keep func(name string) bool) (int, error) {
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,14 +142,14 @@ func Sweep(ctx context.Context, dir string, keep func(name string) bool) (int, e
 	removed := 0
 	var errs []error
 	for _, e := range list {
-		if !e.IsDir() || keep(e.Name()) {
+		if !e.IsDir() || keep != nil && keep(e.Name()) {
 			continue
 		}
 		if ctx.Err() != nil {
 			errs = append(errs, ctx.Err())
 			break
 		}
-		if err := discard(filepath.Join(dir, e.Name())); err != nil {
+		if err := discard(ctx, filepath.Join(dir, e.Name())); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -161,7 +161,7 @@ func Sweep(ctx context.Context, dir string, keep func(name string) bool) (int, e
 var errForeign = errors.New("the folder is no sandbox")
 
 // discard removes a sandbox that nobody uses any more, if there is one.
-func discard(base string) error {
+func discard(ctx context.Context, base string) error {
 	list, err := os.ReadDir(base)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -181,11 +181,10 @@ func discard(base string) error {
 		return err
 	}
 	l.reopened = true
-	if l.nonce, l.boot, err = readNonce(base); err != nil {
-		// It was never finished, and nothing was run in it.
-		return removeTree(base)
-	}
-	return l.Close(context.Background(), true)
+	// One without a nonce was never finished, or is damaged: its supervisors
+	// are still known by their locks.
+	l.nonce, l.boot, _ = readNonce(base)
+	return l.Close(ctx, true)
 }
 
 // removeTree removes a folder, also where a tool has taken away the right to

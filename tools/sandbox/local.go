@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -37,8 +38,8 @@ type LocalOptions struct {
 	Nonce string
 	// Executable is the binary to start as supervisor; "" is this one.
 	Executable string
-	// Deadline is the life of a command's supervisor and of the background
-	// processes that it watches; zero is DefaultDeadline.
+	// Deadline is the life of a command's supervisor, and so the longest that
+	// the command and its background processes live; zero is DefaultDeadline.
 	Deadline time.Duration
 	// Log is where oddities are told; nil is nowhere.
 	Log *slog.Logger
@@ -137,7 +138,7 @@ func CheckCwd(cwd string) error {
 // create makes the folder; the nonce comes last, so that a folder without one
 // was never used.
 func (l *Local) create() error {
-	if err := discard(l.base); err != nil {
+	if err := discard(context.Background(), l.base); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(l.base, 0o700); err != nil {

@@ -89,12 +89,14 @@ func cutEnd(b []byte) []byte {
 
 // cutStart drops the bytes of a first character that is not whole.
 func cutStart(b []byte) []byte {
-	for i := 0; i < len(b) && i < utf8.UTFMax; i++ {
-		if utf8.RuneStart(b[i]) {
-			return b[i:]
-		}
+	i := 0
+	for i < len(b) && i < utf8.UTFMax && !utf8.RuneStart(b[i]) {
+		i++
 	}
-	return b
+	if i == utf8.UTFMax {
+		return b // of no character at all
+	}
+	return b[i:]
 }
 
 // replaceInvalid puts U+FFFD for each byte that belongs to no character.

@@ -34,10 +34,10 @@ func (l *Local) launch(c call, mark string, locked *os.File, text []byte) (*run,
 	if err != nil {
 		return nil, err
 	}
-	defer specW.Close()
 	defer specR.Close()
 	reportR, reportW, err := os.Pipe()
 	if err != nil {
+		specW.Close()
 		return nil, err
 	}
 	defer reportW.Close()
@@ -48,6 +48,7 @@ func (l *Local) launch(c call, mark string, locked *os.File, text []byte) (*run,
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
+		specW.Close()
 		reportR.Close()
 		return nil, err
 	}
@@ -55,11 +56,12 @@ func (l *Local) launch(c call, mark string, locked *os.File, text []byte) (*run,
 	l.mu.Lock()
 	l.alive[r] = true
 	l.mu.Unlock()
-	specR.Close()
-	reportW.Close()
+	go func() {
+		defer specW.Close()
+		// If it does not read to the end it ends, and the report says why.
+		_, _ = specW.Write(text)
+	}()
 	go l.attendRun(r, reportR)
-	// If it does not read to the end it has ended, and the report says so.
-	_, _ = specW.Write(text)
 	return r, nil
 }
 

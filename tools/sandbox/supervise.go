@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -130,8 +131,12 @@ func (s *supervisor) lock() (err error) {
 	} else if s.file, err = (call{s.spec.Path}).open(); err != nil {
 		return err
 	}
-	for _, fd := range []int{0, 1, 2, int(s.file.Fd())} {
-		unix.CloseOnExec(fd)
+	// All of them: the program may itself have inherited some, and a background
+	// process would hold them open.
+	if unix.CloseRange(0, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) != nil {
+		for _, fd := range []int{0, 1, 2, int(s.file.Fd())} {
+			unix.CloseOnExec(fd)
+		}
 	}
 	return nil
 }
