@@ -20,7 +20,7 @@ type Progress struct {
 	over     bitset // prompts that have an outcome and are not due
 	flight   map[db.Ordinal]*flight
 	finished int // by this session
-	unkept   int // finished in a row, none of them kept
+	so       tallied
 	turns    int
 	retries  int
 	usage    db.Usage
@@ -42,7 +42,6 @@ type Snapshot struct {
 	Usage       db.Usage       // of this session
 	Elapsed     time.Duration  // of this session
 	InFlight    []InFlight     // longest first
-	NothingKept int            // finished in a row, none of them kept
 }
 
 // InFlight is a prompt that a worker has in hand.
@@ -127,9 +126,14 @@ func (p *Progress) turn(ord db.Ordinal, t *db.Turn) {
 	}
 }
 
-// finish counts an outcome. It returns how many in a row were finished and not
-// kept.
-func (p *Progress) finish(ord db.Ordinal, out *db.Outcome) (unkept int) {
+// tallied is what the user may have to be told about.
+type tallied struct {
+	discarded int // in a row, none kept between
+	failed    int // by this session
+}
+
+// finish counts an outcome.
+func (p *Progress) finish(ord db.Ordinal, out *db.Outcome) tallied {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	verdict := p.judge(db.OutcomeHead{Ordinal: ord, End: out.End, Reason: out.Reason, Class: out.Class,
@@ -137,11 +141,15 @@ func (p *Progress) finish(ord db.Ordinal, out *db.Outcome) (unkept int) {
 	p.over.set(ord.Index())
 	p.verdicts[verdict]++
 	p.finished++
-	p.unkept++
-	if verdict == "kept" {
-		p.unkept = 0
+	switch verdict {
+	case "kept":
+		p.so.discarded = 0
+	case "discarded":
+		p.so.discarded++
+	case "failed":
+		p.so.failed++
 	}
-	return p.unkept
+	return p.so
 }
 
 // Snapshot is the present state.
@@ -150,7 +158,7 @@ func (p *Progress) Snapshot() Snapshot {
 	defer p.mu.Unlock()
 	now := p.now()
 	s := Snapshot{Total: p.total, Verdicts: maps.Clone(p.verdicts), DoneNow: p.finished, Turns: p.turns,
-		Retries: p.retries, Usage: p.usage, Elapsed: now.Sub(p.started), NothingKept: p.unkept}
+		Retries: p.retries, Usage: p.usage, Elapsed: now.Sub(p.started)}
 	for _, n := range p.verdicts {
 		s.Done += n
 	}

@@ -384,13 +384,30 @@ func (r *Run) commitOutcome(log *db.Log, ord db.Ordinal, out *db.Outcome) error 
 	if err := r.commitErr(log.Finish(out).Wait(context.Background())); err != nil {
 		return err
 	}
-	if unkept := r.progress.finish(ord, out); unkept == hintAfter {
-		r.log.Warn(fmt.Sprintf("none of the last %d prompts was kept: if the model shows no reasoning, --keep_without_reasoning keeps its rows (nothing is lost: the next --resume applies it)", unkept))
-	}
-	if out.End == endFailed {
-		r.log.Warn("prompt failed", "prompt", ord.Index(), "class", out.Class, "reason", out.Reason, "message", out.Message)
-	}
+	r.tell(r.progress.finish(ord, out), out, ord)
 	return nil
+}
+
+// failuresTold bounds the failed prompts that the log names; errors.jsonl has
+// all.
+const failuresTold = 20
+
+// tell says what the user should know of an outcome at once.
+func (r *Run) tell(so tallied, out *db.Outcome, ord db.Ordinal) {
+	if so.discarded == hintAfter {
+		r.log.Warn(fmt.Sprintf("the last %d prompts showed no reasoning and were discarded: --keep_without_reasoning keeps such rows (nothing is lost: the next --resume with it applies it)", hintAfter))
+	}
+	if out.End != endFailed {
+		return
+	}
+	level := slog.LevelWarn
+	if so.failed > failuresTold {
+		level = slog.LevelDebug
+	}
+	r.log.Log(context.Background(), level, "prompt failed", "prompt", ord.Index(), "class", out.Class, "reason", out.Reason, "message", out.Message)
+	if so.failed == failuresTold {
+		r.log.Warn("further failed prompts are listed in errors.jsonl only")
+	}
 }
 
 // commitErr stops the run at a commit that failed.
