@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -99,7 +100,7 @@ func (s *session) runGroup(ctx context.Context, n int) error {
 		group.Go(func() (err error) {
 			defer func() {
 				if p := recover(); p != nil {
-					err = &panicError{p}
+					err = &panicError{p, debug.Stack()}
 				}
 			}()
 			results[k], err = tools.Run(ctx, tool, call)
@@ -109,9 +110,9 @@ func (s *session) runGroup(ctx context.Context, n int) error {
 	if err := group.Wait(); err != nil {
 		var p *panicError
 		if errors.As(err, &p) {
-			panic(p.value)
+			panic(p)
 		}
-		return err
+		return s.infrastructure(ctx, err)
 	}
 	for k, r := range results {
 		s.answer(first+k, r, began)
@@ -123,7 +124,10 @@ func (s *session) runGroup(ctx context.Context, n int) error {
 const maxSideBySide = 8
 
 // panicError carries a panic from a helper goroutine to its session.
-type panicError struct{ value any }
+type panicError struct {
+	value any
+	stack []byte
+}
 
 func (p *panicError) Error() string { return fmt.Sprint("panic: ", p.value) }
 

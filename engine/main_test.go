@@ -62,7 +62,7 @@ func nap(ctx context.Context, d time.Duration) error {
 }
 
 func (b *bench) check() {
-	if there, _ := exists(storePath()); !there {
+	if there, _ := exists(storeFile()); !there {
 		return
 	}
 	b.read(func(s *db.Store) { checkStore(b.t, s) })
@@ -76,7 +76,7 @@ func checkStore(t *testing.T, s *db.Store) {
 	}
 }
 
-func storePath() string { return filepath.Join("data", "r", "run.db") }
+func storeFile() string { return filepath.Join("data", "r", "run.db") }
 
 // dataset writes the dataset, one line each.
 func (b *bench) dataset(lines ...string) {
@@ -175,7 +175,7 @@ func (b *bench) workFolder(index, attempt int) string {
 // read opens the store of the run that ended.
 func (b *bench) read(fn func(*db.Store)) {
 	b.t.Helper()
-	s, err := db.Open(storePath(), db.Options{ReadOnly: true})
+	s, err := db.Open(storeFile(), db.Options{ReadOnly: true})
 	if err != nil {
 		b.t.Fatal(err)
 	}

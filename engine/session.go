@@ -63,13 +63,12 @@ type openTurn struct {
 func (r *Run) work(ctx context.Context, ord db.Ordinal) (err error) {
 	r.progress.begin(ord)
 	defer r.progress.leave(ord)
+	s := &session{run: r, ord: ord}
 	defer func() {
 		if p := recover(); p != nil {
-			r.log.Error("panic", "prompt", ord.Index(), "panic", r.mask.text(fmt.Sprint(p)), "stack", r.mask.text(string(debug.Stack())))
-			err = r.failPanicked(ord, fmt.Sprint(p))
+			err = s.failPanicked(p, debug.Stack())
 		}
 	}()
-	s := &session{run: r, ord: ord}
 	if s.prompt, err = r.store.Prompt(ord.Index()); err != nil {
 		return err
 	}
@@ -86,18 +85,34 @@ func (r *Run) work(ctx context.Context, ord db.Ordinal) (err error) {
 	return s.live(ctx)
 }
 
-// failPanicked records the outcome of a prompt whose session panicked. The
-// session itself is not touched any more.
-func (r *Run) failPanicked(ord db.Ordinal, text string) error {
-	log, err := r.store.Log(ord)
+// failPanicked records the outcome of a session that panicked. What it holds in
+// memory is not trusted any more: the facts come from its committed steps.
+func (s *session) failPanicked(p any, stack []byte) (err error) {
+	if helper, ok := p.(*panicError); ok {
+		p, stack = helper.value, helper.stack
+	}
+	r := s.run
+	text := r.mask.text(fmt.Sprint(p))
+	r.log.Error("panic", "prompt", s.ord.Index(), "panic", text, "stack", r.mask.text(string(stack)))
+	if err := s.durable(); err != nil {
+		return err
+	}
+	again := &session{run: r, ord: s.ord, prompt: s.prompt, set: r.settings, settings: r.fingerprint, offer: &offer{}, facts: newFacts()}
+	again.facts.began = r.now()
+	if again.log, err = r.store.Log(s.ord); err != nil {
+		return err
+	}
+	t, err := again.read()
 	if err != nil {
 		return err
 	}
-	f := newFacts()
-	f.began = r.now()
-	out := f.outcome(end{endFailed, reasonPanic, classPermanent, r.mask.text(oneLine("panic: " + text))}, r.now())
-	out.Launch, out.Settings, out.Model = r.launch, r.fingerprint, r.settings.Model
-	return r.commitOutcome(log, ord, out)
+	if len(t.recs) > 0 {
+		if err := again.reset(t.recs); err != nil {
+			return err
+		}
+		again.facts = *t.all()
+	}
+	return again.finish(end{endFailed, reasonPanic, classPermanent, oneLine("panic: " + text)})
 }
 
 // live loads the session and takes it to its outcome.
@@ -212,13 +227,15 @@ func (s *session) ask(ctx context.Context) error {
 	turn.Request = request
 	s.run.progress.turn(s.ord, turn)
 	recs := []db.Record{turn}
-	if box, err := s.earlyBox(ctx, turn); err != nil {
-		return err
-	} else if box != nil {
+	box, err := s.earlyBox(ctx, turn)
+	if box != nil {
 		recs = append(recs, box)
 	}
-	s.append(recs...)
+	s.append(recs...) // the turn in any case: it is paid for
 	s.tellTurn(turn)
+	if err != nil {
+		return err
+	}
 	if len(turn.Entry.ToolCalls) == 0 {
 		return nil // durable with the outcome
 	}

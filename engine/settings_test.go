@@ -192,7 +192,7 @@ func TestWhatMayChangeOnResume(t *testing.T) {
 			t.Errorf("launches %+v, %v", launches, err)
 		}
 	})
-	raw, err := os.ReadFile(storePath())
+	raw, err := os.ReadFile(storeFile())
 	if err != nil || bytes.Contains(raw, []byte("key-0000")) {
 		t.Errorf("a key stands in the store (%v)", err)
 	}
