@@ -80,22 +80,26 @@ func (p *program) main(args []string) int {
 			return p.exitCode(p.call(v, args))
 		}
 	}
-	return p.exitCode(engine.Usagef("there is no verb %q; verbs: %s", name, verbNames(verbs)))
+	return p.exitCode(noVerb(name, verbs))
 }
 
-func verbNames(verbs []verb) string {
+func noVerb(name string, verbs []verb) error {
 	var names []string
 	for _, v := range verbs {
 		names = append(names, v.name)
 	}
-	return strings.Join(append(names, "help"), ", ")
+	names = append(names, "help")
+	if near := flags.Nearest(name, names); near != "" {
+		return engine.Usagef("there is no verb %q; did you mean %s?", name, near)
+	}
+	return engine.Usagef("there is no verb %q; verbs: %s", name, strings.Join(names, ", "))
 }
 
 func (p *program) verbs() []verb {
 	return []verb{
 		{"run", "run prompts (the default)", engine.Intro, engine.Groups, p.run},
-		{"status", "show the state of a run, also while it goes on", statusIntro, storeGroups, p.status},
-		{"check", "verify the integrity of a run's store", checkIntro, storeGroups, p.check},
+		{"status", "show the state of a run, also while it goes on", statusIntro, engine.StoreGroups, p.status},
+		{"check", "verify the integrity of a run's store", checkIntro, engine.StoreGroups, p.check},
 		{"simulate", "serve the embedded model over HTTP", simulateIntro, simulateGroups, p.simulate},
 		{"version", "print the version", "Usage: hermes-batch version\n", nil, p.version},
 	}
@@ -126,11 +130,11 @@ func (p *program) call(v verb, args []string) error {
 func (p *program) help(verbs []verb, args []string) int {
 	for _, v := range verbs {
 		if len(args) > 0 && v.name == args[0] {
-			return p.exitCode(p.call(v, []string{"--help"}))
+			return p.exitCode(p.call(v, append(args[1:], "--help")))
 		}
 	}
 	if len(args) > 0 {
-		return p.exitCode(engine.Usagef("there is no verb %q; verbs: %s", args[0], verbNames(verbs)))
+		return p.exitCode(noVerb(args[0], verbs))
 	}
 	fmt.Fprint(p.stdout, "hermes-batch runs prompts through a tool-calling LLM agent and keeps every trajectory.\n\nVerbs:\n")
 	for _, v := range verbs {
@@ -151,13 +155,14 @@ func (p *program) exitCode(err error) int {
 		return p.signalCode()
 	}
 	fmt.Fprintf(p.stderr, "hermes-batch: %v\n", err)
-	for _, usage := range []error{engine.ErrUsage, db.ErrNotFound, simulated.ErrOptions} {
-		if errors.Is(err, usage) {
-			return exitUsage
-		}
+	if errors.Is(err, engine.ErrUsage) || errors.Is(err, simulated.ErrOptions) {
+		return exitUsage
 	}
 	return exitStopped
 }
+
+// configFlag gives a verb the flag that call reads a file by.
+func configFlag(fs *flag.FlagSet) { fs.String("config", "", "JSON `file` of flags: name -> value") }
 
 // signals cancels the context at the first SIGINT or SIGTERM and leaves at
 // once at the second.
@@ -220,7 +225,7 @@ func (p *program) run(fs *flag.FlagSet) func(context.Context) error {
 	o.Register(fs)
 	filters.Register(fs)
 	list := fs.Bool("list_distributions", false, "print the toolset distributions and leave")
-	fs.String("config", "", "JSON `file` of flags: name -> value")
+	configFlag(fs)
 	return func(ctx context.Context) error {
 		if *list {
 			return engine.ListDistributions(p.stdout, o)
@@ -316,36 +321,16 @@ Usage:
 Exit codes: 0 sound; 3 damaged, or in use by a run.
 `
 
-var storeGroups = []flags.Group{{Title: "Run", Names: []string{"run_name", "store", "deep", "config"}}}
-
-// storeFlags name a run's store.
-func storeFlags(fs *flag.FlagSet) func() (string, error) {
-	name := fs.String("run_name", "", "`name` of the run")
-	file := fs.String("store", "", "`file` of the store (run.db), in place of --run_name")
-	fs.String("config", "", "JSON `file` of flags: name -> value")
-	return func() (string, error) {
-		switch {
-		case *file != "" && *name != "":
-			return "", engine.Usagef("--run_name and --store are two ways to name a run: use one")
-		case *file != "":
-			return *file, nil
-		case *name == "":
-			return "", engine.Usagef("--run_name is required (or --store FILE)")
-		}
-		folder, err := engine.RunFolder(*name)
-		return folder.Store(), err
-	}
-}
-
 func (p *program) status(fs *flag.FlagSet) func(context.Context) error {
-	store, filters := storeFlags(fs), &export.Filters{}
+	store := engine.RegisterStore(fs)
+	configFlag(fs)
 	return func(ctx context.Context) error {
 		path, err := store()
 		if err != nil {
 			return err
 		}
 		return ctl.Read(ctx, path, "status", nil, p.stdout, func(_ context.Context, s *db.Store, _ []string, w io.Writer) error {
-			return export.Status(w, s, *filters, nil)
+			return export.Status(w, s, export.Filters{}, nil)
 		})
 	}
 }
@@ -358,7 +343,8 @@ func statusVerb(filters export.Filters, progress *engine.Progress) ctl.Verb {
 }
 
 func (p *program) check(fs *flag.FlagSet) func(context.Context) error {
-	store := storeFlags(fs)
+	store := engine.RegisterStore(fs)
+	configFlag(fs)
 	deep := fs.Bool("deep", false, "read everything: every hash, record and blob")
 	return func(ctx context.Context) error {
 		path, err := store()
@@ -390,7 +376,7 @@ func (p *program) simulate(fs *flag.FlagSet) func(context.Context) error {
 	o := &simulated.Options{Stats: true}
 	o.Register(fs)
 	addr := fs.String("addr", "127.0.0.1:8080", "`address` to listen on")
-	fs.String("config", "", "JSON `file` of flags: name -> value")
+	configFlag(fs)
 	return func(ctx context.Context) error {
 		if err := simulated.Listen(ctx, *addr, *o, p.stderr); err != nil {
 			return err

@@ -33,7 +33,7 @@ func RunFolder(name string) (Folder, error) {
 func (o *Options) Folder() (Folder, error) {
 	if !o.short() {
 		if o.RunName == "" {
-			return Folder{}, Usagef("--run_name is required: its folder is data/<run_name>/")
+			return Folder{}, o.missing()
 		}
 		return RunFolder(o.RunName)
 	}

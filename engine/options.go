@@ -3,6 +3,7 @@ package engine
 import (
 	"flag"
 	"regexp"
+	"strings"
 	"time"
 
 	"hermes-batch/engine/flags"
@@ -142,13 +143,35 @@ func (o *Options) Validate() error {
 	if o.short() {
 		return o.validateShort()
 	}
-	switch {
-	case o.DatasetFile == "":
-		return Usagef("--dataset_file is required: the JSONL file of prompts (or --input and --output)")
-	case o.BatchSize == 0:
-		return Usagef("--batch_size is required: a whole number of at least 1")
+	if err := o.missing(); err != nil {
+		return err
 	}
 	return o.validateRest()
+}
+
+// missing names the required flags that have no value. A resume that names no
+// run may get the others from it.
+func (o *Options) missing() error {
+	var names []string
+	if inherits := o.Resume && o.RunName == ""; !inherits {
+		if o.DatasetFile == "" {
+			names = append(names, "--dataset_file")
+		}
+		if o.BatchSize == 0 {
+			names = append(names, "--batch_size")
+		}
+	}
+	if o.RunName == "" {
+		names = append(names, "--run_name")
+	}
+	switch n := len(names); n {
+	case 0:
+		return nil
+	case 1:
+		return Usagef("%s is required; --help shows all flags", names[0])
+	default:
+		return Usagef("%s and %s are required (or --input and --output); --help shows all flags", strings.Join(names[:n-1], ", "), names[n-1])
+	}
 }
 
 func (o *Options) validateRest() error {
@@ -158,10 +181,11 @@ func (o *Options) validateRest() error {
 	if o.Resume && o.Overwrite {
 		return Usagef("--resume and --overwrite exclude each other")
 	}
-	for name, limit := range map[string]time.Duration{"prompt_timeout": o.PromptTimeout, "request_timeout": o.RequestTimeout} {
-		if limit <= 0 {
-			return Usagef("--%s must be longer than 0, for example 30m", name)
-		}
+	if o.PromptTimeout <= 0 {
+		return Usagef("--prompt_timeout must be longer than 0, for example 2h")
+	}
+	if o.RequestTimeout <= 0 {
+		return Usagef("--request_timeout must be longer than 0, for example 30m")
 	}
 	if o.ShutdownGrace < 0 {
 		return Usagef("--shutdown_grace must not be negative")

@@ -5,20 +5,28 @@ import (
 	"strings"
 )
 
+// Nearest returns that of names which a mistyped name most likely means, ""
+// if none is near. Dashes stand for underscores, and case does not count.
+func Nearest(name string, names []string) string {
+	name = strings.ToLower(strings.ReplaceAll(clipped(name), "-", "_"))
+	best, least := "", max(1, min(3, len(name)/3))+1
+	for _, known := range names {
+		if d := distance(name, known); d < least {
+			best, least = known, d
+		}
+	}
+	return best
+}
+
 // suggestion asks for the flag whose name is nearest to a name that does not
 // exist, "" if none is near.
 func suggestion(fs *flag.FlagSet, name, dashes string) string {
-	name = strings.ToLower(strings.ReplaceAll(clipped(name), "-", "_"))
-	best, least := "", max(1, min(3, len(name)/3))+1
-	fs.VisitAll(func(f *flag.Flag) {
-		if d := distance(name, f.Name); d < least {
-			best, least = f.Name, d
-		}
-	})
-	if best == "" {
-		return ""
+	var names []string
+	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	if best := Nearest(name, names); best != "" {
+		return "; did you mean " + dashes + best + "?"
 	}
-	return "; did you mean " + dashes + best + "?"
+	return ""
 }
 
 // distance counts the letters to insert, drop, replace or swap with their

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"hermes-batch/engine/simulated"
+)
+
+// endpoint is the embedded model behind a server that remembers what it was
+// sent. Scripts have these commands for it:
+//
+//	model            starts it; $MODEL is its base URL
+//	model hold       it answers nothing until "release"
+//	model gone       $MODEL is an address that refuses connections
+//	release
+//	requests N       it was sent N requests so far
+//	await N          waits until it was sent that many
+//	[!] sent PATTERN some (no) request's body matches
+//	authorized TEXT  every request had this Authorization header
+type endpoint struct {
+	model http.Handler
+	held  chan struct{} // closed: replies are not held back
+
+	mu     sync.Mutex
+	bodies [][]byte
+	keys   []string
+}
+
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	e.mu.Lock()
+	e.bodies = append(e.bodies, body)
+	e.keys = append(e.keys, r.Header.Get("Authorization"))
+	e.mu.Unlock()
+	select {
+	case <-e.held:
+	case <-r.Context().Done():
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	e.model.ServeHTTP(w, r)
+}
+
+// count is how many requests there were; 0 where no endpoint is.
+func (e *endpoint) count() int {
+	if e == nil {
+		return 0
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.bodies)
+}
+
+func cmdModel(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 1 || len(args) == 1 && !slices.Contains([]string{"hold", "gone"}, args[0]) {
+		ts.Fatalf("usage: model [hold | gone]")
+	}
+	embedded, err := simulated.New(simulated.Options{})
+	ts.Check(err)
+	e := &endpoint{model: embedded, held: make(chan struct{})}
+	server := httptest.NewServer(e)
+	ts.Setenv("MODEL", server.URL+"/v1")
+	scriptOf(ts).endpoint = e
+	ts.Defer(func() { e.release(); server.Close() })
+	switch {
+	case len(args) == 0:
+		e.release()
+	case args[0] == "gone":
+		server.Close()
+	}
+}
+
+func (e *endpoint) release() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	select {
+	case <-e.held:
+	default:
+		close(e.held)
+	}
+}
+
+func endpointOf(ts *testscript.TestScript) *endpoint {
+	e := scriptOf(ts).endpoint
+	if e == nil {
+		ts.Fatalf("no model was started")
+	}
+	return e
+}
+
+func cmdRelease(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: release")
+	}
+	endpointOf(ts).release()
+}
+
+func numberOf(ts *testscript.TestScript, neg bool, args []string, usage string) int {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: %s", usage)
+	}
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	return n
+}
+
+func cmdRequests(ts *testscript.TestScript, neg bool, args []string) {
+	want := numberOf(ts, neg, args, "requests N")
+	if got := endpointOf(ts).count(); got != want {
+		ts.Fatalf("%d requests, expected %d", got, want)
+	}
+}
+
+func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
+	want := numberOf(ts, neg, args, "await N")
+	e := endpointOf(ts)
+	for end := time.Now().Add(patience); e.count() < want; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			ts.Fatalf("%d requests, waited for %d", e.count(), want)
+		}
+	}
+}
+
+func cmdSent(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: [!] sent PATTERN")
+	}
+	e, pattern := endpointOf(ts), compile(ts, args[0])
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if slices.ContainsFunc(e.bodies, pattern.Match) == neg {
+		ts.Fatalf("of %d requests: %s", len(e.bodies), bytes.Join(e.bodies, []byte("\n")))
+	}
+}
+
+func cmdAuthorized(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: authorized TEXT")
+	}
+	e := endpointOf(ts)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, key := range e.keys {
+		if key != args[0] {
+			ts.Fatalf("a request had %q", key)
+		}
+	}
+	if len(e.keys) == 0 {
+		ts.Fatalf("there was no request")
+	}
+}
+
+// compile reads a pattern as the commands of testscript do.
+func compile(ts *testscript.TestScript, pattern string) *regexp.Regexp {
+	compiled, err := regexp.Compile("(?m)" + pattern)
+	ts.Check(err)
+	return compiled
+}
+
+// syncBuffer takes the output of a program that runs.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
