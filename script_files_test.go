@@ -3,10 +3,10 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -31,6 +31,8 @@ import (
 // tree is what stands at some paths: mode and content by path.
 type tree map[string]string
 
+var treeSeed = maphash.MakeSeed()
+
 // readTree reads paths and all below them.
 func readTree(ts *testscript.TestScript, paths ...string) tree {
 	t := tree{}
@@ -46,7 +48,7 @@ func readTree(ts *testscript.TestScript, paths ...string) tree {
 			t[path] = info.Mode().String()
 			if info.Mode().IsRegular() {
 				data, err := os.ReadFile(path)
-				t[path] += fmt.Sprintf(" %d bytes %x", len(data), sha256.Sum256(data))
+				t[path] += fmt.Sprintf(" %d bytes %x", len(data), maphash.Bytes(treeSeed, data))
 				return err
 			}
 			return nil
