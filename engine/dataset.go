@@ -214,21 +214,21 @@ func invalidAt(line []byte) int {
 	return len(line)
 }
 
-// openDataset opens a dataset that can be read twice: what is no regular file
-// (a pipe) is copied to a temporary file first.
+// openDataset opens a dataset so that it can be read twice: what is no regular
+// file (a pipe) is copied to a temporary file first.
 func openDataset(path string) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, Usagef("--dataset_file: %v", err)
+		return nil, Usagef("%v", err)
 	}
 	info, err := f.Stat()
 	switch {
 	case err != nil:
 		f.Close()
-		return nil, Usagef("--dataset_file: %v", err)
+		return nil, Usagef("%v", err)
 	case info.IsDir():
 		f.Close()
-		return nil, Usagef("--dataset_file: %s is a folder; name a JSONL file", path)
+		return nil, Usagef("%s is a folder; name a JSONL file", path)
 	case info.Mode().IsRegular():
 		return f, nil
 	}

@@ -37,8 +37,8 @@ func (o *Options) Folder() (Folder, error) {
 		}
 		return RunFolder(o.RunName)
 	}
-	if o.Input == "" || o.Output == "" {
-		return Folder{}, o.validateShort()
+	if err := o.validateShort(); err != nil {
+		return Folder{}, err
 	}
 	if info, err := os.Stat(o.Output); err == nil && !info.Mode().IsRegular() {
 		return Folder{}, Usagef("--output: %s is no regular file", o.Output)

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"errors"
 	"flag"
+	"os"
 	"regexp"
 	"strings"
 	"time"
@@ -204,8 +206,16 @@ func (o *Options) validateShort() error {
 		return Usagef("--input needs --output: the file for the rows")
 	case o.DatasetFile != "" || o.RunName != "":
 		return Usagef("--input/--output and --dataset_file/--run_name are two forms of the same: use one of them")
+	case sameFile(o.Input, o.Output):
+		return Usagef("--input and --output name the same file")
 	}
 	return o.validateRest()
+}
+
+func sameFile(a, b string) bool {
+	one, err1 := os.Stat(a)
+	two, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(one, two)
 }
 
 // dataset is the file of prompts of either form.
@@ -214,6 +224,19 @@ func (o *Options) dataset() string {
 		return o.Input
 	}
 	return o.DatasetFile
+}
+
+// datasetError names the flag of the file of prompts, if the user is to mend
+// the error.
+func (o *Options) datasetError(err error) error {
+	name := "--dataset_file"
+	if o.short() {
+		name = "--input"
+	}
+	if errors.Is(err, ErrUsage) {
+		return Usagef("%s: %v", name, err)
+	}
+	return err
 }
 
 // batchSize is the batch size of either form.

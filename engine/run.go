@@ -69,11 +69,14 @@ type Run struct {
 // store if there is none, and brings its plan up to date. Nothing is created
 // and no request sent when it returns an error that satisfies ErrUsage. store
 // is that of an existing run, or nil; it belongs to the Run from then on, also
-// when Start fails.
+// when Start fails. ErrInterrupted is returned when ctx ended meanwhile.
 func Start(ctx context.Context, o *Options, folder Folder, store *db.Store, deps Deps) (_ *Run, err error) {
 	r := &Run{o: o, folder: folder, deps: deps, store: store, now: deps.Now, log: deps.Log, known: map[db.Hash]*Settings{}}
 	r.fillDeps()
 	defer func() {
+		if err != nil && ctx.Err() != nil {
+			err = ErrInterrupted
+		}
 		if err != nil && r.store != nil {
 			err = errors.Join(err, r.store.Close())
 		}
@@ -83,7 +86,7 @@ func Start(ctx context.Context, o *Options, folder Folder, store *db.Store, deps
 	}
 	data, err := openDataset(o.dataset())
 	if err != nil {
-		return nil, err
+		return nil, o.datasetError(err)
 	}
 	defer data.Close()
 	if err := r.open(ctx, data); err != nil {
@@ -200,7 +203,7 @@ func (r *Run) open(ctx context.Context, data *os.File) error {
 		return fmt.Errorf("read %s: %w", r.o.dataset(), err)
 	}
 	if len(s.rows) == 0 {
-		return noRows(r.o.dataset(), s.bad)
+		return r.o.datasetError(noRows(r.o.dataset(), s.bad))
 	}
 	if r.store == nil {
 		if err := r.create(); err != nil {
@@ -215,9 +218,9 @@ func (r *Run) open(ctx context.Context, data *os.File) error {
 
 func noRows(path string, bad []db.BadLine) error {
 	if len(bad) == 0 {
-		return Usagef("--dataset_file: %s holds no prompts", path)
+		return Usagef("%s holds no prompts", path)
 	}
-	return Usagef("--dataset_file: %s holds no valid row; %d bad lines, the first: line %d: %s (%s)",
+	return Usagef("%s holds no valid row; %d bad lines, the first: line %d: %s (%s)",
 		path, len(bad), bad[0].Line, bad[0].Reason, bad[0].Hint)
 }
 
@@ -302,13 +305,12 @@ func (r *Run) Work(ctx context.Context) error {
 	}()
 	r.sweep(work)
 	rendering := r.render(work)
-	err := r.drive(work)
+	if err := r.drive(work); err != nil {
+		stop.begin(storeStop(err))
+	}
 	stop.cancel()
 	<-rendering
-	if cause := stop.why(); cause != nil {
-		return cause
-	}
-	return err
+	return stop.why()
 }
 
 // drive feeds the workers until all prompts are done or the run stops.
