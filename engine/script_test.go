@@ -83,6 +83,9 @@ func (s *script) serve(w http.ResponseWriter, r *http.Request) {
 	s.asks = append(s.asks, a)
 	s.mu.Unlock()
 	status, body := s.reply(a)
+	if r.Context().Err() != nil {
+		return // nobody waits any more
+	}
 	s.mu.Lock()
 	if status == 200 {
 		s.answered[key]++

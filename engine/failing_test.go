@@ -1,0 +1,259 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hermes-batch/db"
+)
+
+func stopped(err error) bool { return errors.Is(err, ErrStopped) && !errors.Is(err, ErrInterrupted) }
+
+// Refused credentials and an empty account stop the run within one round; no
+// prompt is lost.
+func TestFatalAnswersStopTheRun(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		code   string
+		want   string
+	}{
+		{401, "invalid_api_key", "credentials"},
+		{403, "forbidden", "credentials"},
+		{402, "insufficient_quota", "payment"},
+		{429, "insufficient_quota", "payment"},
+	} {
+		t.Run(fmt.Sprint(c.status, " ", c.code), func(t *testing.T) {
+			var paid atomic.Bool
+			b := newBench(t, func(a ask) (int, string) {
+				switch {
+				case a.Prompt == "p0" && a.Turn == 0:
+					return adds()
+				case paid.Load() || a.Prompt == "p0" && a.Turn == 0:
+					return says("done")
+				}
+				return broken(c.status, c.code)
+			})
+			var prompts []string
+			for i := range 20 {
+				prompts = append(prompts, fmt.Sprint("p", i))
+			}
+			b.prompts(prompts...)
+			const workers = 4
+			err := b.run(t.Context(), func(o *Options) { o.Workers = workers })
+			if !stopped(err) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+			if n := b.model.count(); n > workers+1 {
+				t.Errorf("%d requests before the stop", n)
+			}
+			b.wantEnds(make([]string, 20)...)
+			b.read(func(s *db.Store) {
+				if last, _, err := s.LastLaunch(); err != nil || !strings.HasPrefix(last.End, "stopped: "+c.want) {
+					t.Errorf("the session ended as %q (%v)", last.End, err)
+				}
+			})
+			paid.Store(true)
+			b.mustRun(resume)
+			b.wantEnds(slices.Repeat([]string{answered}, 20)...)
+			b.model.wantOnce()
+		})
+	}
+}
+
+// An endpoint that is down from the start stops the run at once, one that goes
+// down later is a transient failure of the prompts.
+func TestEndpointThatIsDown(t *testing.T) {
+	t.Run("from the start", func(t *testing.T) {
+		b := newBench(t, echoes)
+		b.prompts("a", "b", "c")
+		err := b.run(t.Context(), func(o *Options) { o.BaseURL = "http://" + closedPort(t) + "/v1" })
+		if !stopped(err) || !strings.Contains(err.Error(), "endpoint") {
+			t.Errorf("error %v", err)
+		}
+		b.wantEnds("", "", "")
+		b.mustRun(resume)
+		b.wantEnds(answered, answered, answered)
+	})
+	t.Run("another path", func(t *testing.T) {
+		b := newBench(t, echoes)
+		b.prompts("a")
+		other := newScript(t, nil)
+		other.Config.Handler = http.NotFoundHandler()
+		if err := b.run(t.Context(), func(o *Options) { o.BaseURL = other.URL }); !stopped(err) {
+			t.Errorf("error %v", err)
+		}
+		b.wantEnds("")
+	})
+	t.Run("later", func(t *testing.T) {
+		var b *bench
+		b = newBench(t, func(a ask) (int, string) {
+			if a.Prompt == "b" {
+				b.model.Listener.Close()
+				go b.model.CloseClientConnections()
+				<-a.Gone
+			}
+			return says("done")
+		})
+		b.prompts("a", "b")
+		b.mustRun(oneWorker)
+		b.wantEnds(answered, "failed/network/transient")
+		if out := b.outcome(1); out.Tries < 6 || out.Tries > 7 {
+			t.Errorf("%d tries", out.Tries) // a connection that dies under a request is tried again once for nothing
+		}
+	})
+}
+
+// closedPort is a loopback address where nobody listens.
+func closedPort(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// A limit that lasts for hours stops the run instead of eating its tries.
+func TestLongRateLimitStopsTheRun(t *testing.T) {
+	limited := true
+	b := newBench(t, func(a ask) (int, string) {
+		if limited {
+			a.Answer.Set("Retry-After", "7200")
+			return broken(429, "rate_limit_exceeded")
+		}
+		return says("done")
+	})
+	b.prompts("a", "b")
+	if err := b.run(t.Context(), oneWorker); !stopped(err) || !strings.Contains(err.Error(), "rate limited until") {
+		t.Errorf("error %v", err)
+	}
+	b.wantEnds("", "")
+	b.model.wantCount(1)
+	limited = false
+	b.mustRun(resume)
+	b.wantEnds(answered, answered)
+}
+
+// Waiting for a rate limit is no try and no time of the prompt.
+func TestRateLimitIsNotThePromptsTime(t *testing.T) {
+	asked := 0
+	b := newBench(t, func(a ask) (int, string) {
+		switch asked++; asked {
+		case 1:
+			return adds()
+		case 2, 3:
+			a.Answer.Set("Retry-After-Ms", "800")
+			return broken(429, "rate_limit_exceeded")
+		}
+		return says("done")
+	})
+	b.deps.Sleep = nil
+	b.prompts("a")
+	began := time.Now()
+	b.mustRun(func(o *Options) { o.PromptTimeout = time.Second })
+	if took := time.Since(began); took < 1600*time.Millisecond {
+		t.Errorf("took %s, the limits alone are 1.6 s", took)
+	}
+	b.wantEnds(answered)
+}
+
+func promptTimeout(d time.Duration) func(*Options) {
+	return func(o *Options) { o.PromptTimeout = d }
+}
+
+// A model that never answers costs one prompt, not the run.
+func TestSilentModel(t *testing.T) {
+	silent := true
+	b := newBench(t, func(a ask) (int, string) {
+		if a.Prompt == "c" && silent {
+			<-a.Gone
+		}
+		return says("done")
+	})
+	b.prompts("a", "b", "c", "d")
+	began := time.Now()
+	b.mustRun(promptTimeout(500*time.Millisecond), func(o *Options) { o.Workers = 2 })
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("took %s", took)
+	}
+	b.wantEnds(answered, answered, "failed/timeout/transient", answered)
+	silent = false
+	b.mustRun(resume)
+	b.wantEnds(answered, answered, answered, answered)
+	b.model.wantOnce()
+}
+
+// A request that gets no answer in its time is tried again.
+func TestRequestTimeout(t *testing.T) {
+	asked := 0
+	b := newBench(t, func(a ask) (int, string) {
+		if asked++; asked <= 2 {
+			<-a.Gone
+		}
+		return says("done")
+	})
+	b.prompts("a")
+	b.mustRun(func(o *Options) { o.RequestTimeout = 150 * time.Millisecond })
+	b.wantEnds(answered)
+	if out := b.outcome(0); out.Tries != 3 {
+		t.Errorf("%d tries", out.Tries)
+	}
+}
+
+// At its time limit a prompt that has got somewhere is incomplete. Calls that
+// were not finished say so, and the conversation stays well formed.
+func TestPromptTimeoutInATool(t *testing.T) {
+	b := newBench(t, func(a ask) (int, string) {
+		switch a.Turn {
+		case 0:
+			return adds()
+		case 1:
+			return calls("terminal", `{"command":"echo begun > begun; sleep 60"}`, "calculator", `{"expression":"1"}`)
+		}
+		return says(strings.Join(a.Results, " "))
+	})
+	b.prompts("a")
+	began := time.Now()
+	b.mustRun(promptTimeout(1500 * time.Millisecond))
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("took %s", took)
+	}
+	b.wantEnds("incomplete/prompt_timeout")
+	out := b.outcome(0)
+	if out.APICalls != 2 || out.ToolStats["terminal"].Failure != 1 || out.ToolStats["calculator"] != (db.ToolStat{Count: 2, Success: 1, Failure: 1}) {
+		t.Errorf("outcome %+v", out)
+	}
+	if left := folders(t); len(left) > 0 {
+		t.Errorf("folders %q are left", left)
+	}
+	b.mustRun(resume)
+	b.model.wantCount(2)
+	b.mustRun(resume, func(o *Options) { o.RetryIncomplete = []string{reasonPromptTimeout} })
+	b.model.wantCount(3)
+	b.model.wantOnce()
+	if talk := b.talk(0); !strings.Contains(talk[len(talk)-1], "not finished") {
+		t.Errorf("the model was told %s", talk[len(talk)-1])
+	}
+}
+
+// The time limit of a prompt is its own: it does not run while others have the
+// worker, or the folder.
+func TestPromptTimeoutOfManyPrompts(t *testing.T) {
+	b := newBench(t, func(a ask) (int, string) {
+		time.Sleep(200 * time.Millisecond)
+		return says("done")
+	})
+	dir := t.TempDir()
+	b.dataset(fmt.Sprintf(`{"prompt":"a","cwd":%q}`, dir), fmt.Sprintf(`{"prompt":"b","cwd":%q}`, dir),
+		fmt.Sprintf(`{"prompt":"c","cwd":%q}`, dir), fmt.Sprintf(`{"prompt":"d","cwd":%q}`, dir),
+		fmt.Sprintf(`{"prompt":"e","cwd":%q}`, dir), fmt.Sprintf(`{"prompt":"f","cwd":%q}`, dir))
+	b.mustRun(promptTimeout(time.Second), func(o *Options) { o.Workers = 6 })
+	b.wantEnds(slices.Repeat([]string{answered}, 6)...)
+}

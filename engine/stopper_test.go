@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestStopper(t *testing.T) {
+	broken := &stopError{stopStore, errors.New("no space left")}
+	refused := &stopError{"credentials", errors.New("HTTP 401")}
+	for _, c := range []struct {
+		name  string
+		begin func(s *stopper, interrupt func())
+		cause error
+		grace time.Duration // until calls in flight are cut off
+	}{
+		{"an interrupt", func(s *stopper, interrupt func()) { interrupt() }, ErrInterrupted, 5 * time.Second},
+		{"refused credentials", func(s *stopper, interrupt func()) { s.begin(refused) }, refused, 5 * time.Second},
+		{"a store that fails", func(s *stopper, interrupt func()) { s.begin(broken) }, broken, 0},
+		{"the first cause counts", func(s *stopper, interrupt func()) { s.begin(refused); s.begin(broken); interrupt() }, refused, 5 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, interrupt := context.WithCancel(t.Context())
+				s, work := newStopper(ctx, 5*time.Second)
+				time.Sleep(time.Hour)
+				if s.stopping() || s.why() != nil || work.Err() != nil {
+					t.Fatal("it stops by itself")
+				}
+				began := time.Now()
+				c.begin(s, interrupt)
+				synctest.Wait()
+				if !s.stopping() || s.why() != c.cause {
+					t.Errorf("stopping %v because of %v", s.stopping(), s.why())
+				}
+				<-work.Done()
+				if took := time.Since(began); took != c.grace {
+					t.Errorf("calls were cut off after %s, want %s", took, c.grace)
+				}
+				interrupt()
+			})
+		})
+	}
+}
+
+func TestInterruptAfterTheWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, interrupt := context.WithCancel(t.Context())
+		s, _ := newStopper(ctx, time.Second)
+		s.cancel()
+		interrupt()
+		synctest.Wait()
+		if s.why() != nil {
+			t.Errorf("stopped because of %v", s.why())
+		}
+	})
+}
+
+func TestDeadline(t *testing.T) {
+	const limit = 10 * time.Second
+	pause := func(d *deadline, wait time.Duration) {
+		d.waiting(true)
+		time.Sleep(wait)
+		d.waiting(false)
+	}
+	for _, c := range []struct {
+		name string
+		do   func(*deadline)
+		want time.Duration // 0: never
+	}{
+		{"no wait", func(*deadline) {}, limit},
+		{"one wait", func(d *deadline) { time.Sleep(time.Second); pause(d, time.Hour) }, limit + time.Hour},
+		{"waits in a row", func(d *deadline) {
+			for range 3 {
+				time.Sleep(time.Second)
+				pause(d, time.Minute)
+			}
+		}, limit + 3*time.Minute},
+		{"waits inside each other", func(d *deadline) {
+			d.waiting(true)
+			time.Sleep(time.Second)
+			pause(d, time.Second)
+			time.Sleep(time.Second)
+			d.waiting(false)
+		}, limit + 3*time.Second},
+		{"a wait that does not end", func(d *deadline) { d.waiting(true) }, 0},
+		{"the end", func(d *deadline) { d.stop() }, 0},
+		{"a wait that ends after the end", func(d *deadline) { d.waiting(true); d.stop(); d.waiting(false) }, 0},
+		{"the end within a wait", func(d *deadline) { d.waiting(true); d.stop() }, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began, expired := time.Now(), time.Duration(0)
+				d := newDeadline(limit, time.Now, func() { expired += time.Since(began) })
+				c.do(d)
+				time.Sleep(24 * time.Hour)
+				if expired != c.want {
+					t.Errorf("expired after %s, want %s", expired, c.want)
+				}
+				d.stop()
+			})
+		})
+	}
+}
