@@ -87,7 +87,7 @@ func joinChunks(tx reader, h Hash) ([]byte, error) {
 			}
 			return nil, damaged("blob %s ends before its last chunk", h)
 		}
-		if len(k) != blobKey || binary.BigEndian.Uint32(k[len(h):]) != n || len(v) < 1 || v[0] > chunkMore {
+		if len(k) != blobKey || binary.BigEndian.Uint32(k[len(h):]) != n || len(v) < 1 || len(v) > 1+maxInline || v[0] > chunkMore {
 			return nil, damaged("blob %s has a bad chunk %d", h, n)
 		}
 		last := v[0] == chunkLast

@@ -87,6 +87,7 @@ func (c *checker) pages() error {
 		for i, m := range metas {
 			if errs[i] == nil && m.txid == uint64(tx.ID()) {
 				w := newWalker(c.s.file, c.report.Bytes, m, true)
+				w.strict = true
 				w.walk()
 				for _, f := range w.faults {
 					c.problem("%s", f)

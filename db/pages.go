@@ -101,3 +101,60 @@ func newestMeta(f io.ReaderAt) (m metaPage, torn bool, err error) {
 	}
 	return m, false, ErrNotStore
 }
+
+// pageHead is what every page begins with.
+type pageHead struct {
+	id       uint64
+	flags    uint16
+	count    int
+	overflow uint64 // further pages that belong to it
+}
+
+func parsePageHead(b []byte) pageHead {
+	return pageHead{
+		id:       binary.NativeEndian.Uint64(b),
+		flags:    binary.NativeEndian.Uint16(b[8:]),
+		count:    int(binary.NativeEndian.Uint16(b[10:])),
+		overflow: uint64(binary.NativeEndian.Uint32(b[12:])),
+	}
+}
+
+// element is an entry of a page: a child's page, or a key and its value.
+type element struct {
+	key, value []byte
+	from, to   int // where key and value lie in the page
+	child      uint64
+	isBucket   bool
+}
+
+func branchElement(b []byte, i int) (e element, ok bool) {
+	at := pageHeadSize + i*elementSize
+	pos, size := binary.NativeEndian.Uint32(b[at:]), binary.NativeEndian.Uint32(b[at+4:])
+	e.child = binary.NativeEndian.Uint64(b[at+8:])
+	e.key, ok = within(b[at:], uint64(pos), uint64(size))
+	e.from, e.to = at+int(pos), at+int(pos)+int(size)
+	return e, ok && size > 0
+}
+
+func leafElement(b []byte, i int) (e element, ok bool) {
+	at := pageHeadSize + i*elementSize
+	u32 := func(n int) uint64 { return uint64(binary.NativeEndian.Uint32(b[at+n:])) }
+	e.isBucket = u32(0) == flagBucket
+	if u32(0) > flagBucket {
+		return e, false
+	}
+	if e.key, ok = within(b[at:], u32(4), u32(8)); !ok {
+		return e, false
+	}
+	e.value, ok = within(b[at:], u32(4)+u32(8), u32(12))
+	e.from = at + int(u32(4))
+	e.to = e.from + len(e.key) + len(e.value)
+	return e, ok && len(e.key) > 0
+}
+
+func within(b []byte, pos, size uint64) ([]byte, bool) {
+	if pos > uint64(len(b)) || size > uint64(len(b))-pos {
+		return nil, false
+	}
+	return b[pos : pos+size : pos+size], true
+}

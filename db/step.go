@@ -1,7 +1,6 @@
 package db
 
 import (
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 )
@@ -113,31 +112,16 @@ func encodeStep(o Ordinal, attempt, number int, parent Hash, r Record, scratch [
 
 // lastStep finds the last step of a session's last attempt.
 func lastStep(tx reader, o Ordinal) (attempt, number int, value []byte, ok bool) {
-	return lastBefore(tx, o, keyOfOrdinal(o+1))
-}
-
-// lastStepOf finds the last step of one attempt.
-func lastStepOf(tx reader, o Ordinal, attempt int) (number int, ok bool) {
-	end := keyOfOrdinal(o + 1)
-	if attempt < maxAttempt {
-		end = keyOfStep(o, attempt+1, 0)
-	}
-	found, number, _, ok := lastBefore(tx, o, end)
-	return number, ok && found == attempt
-}
-
-// lastBefore finds the last step of a session whose key sorts before end.
-func lastBefore(tx reader, o Ordinal, end []byte) (attempt, number int, value []byte, ok bool) {
 	c := bucketTurns.of(tx).Cursor()
-	k, v := c.Seek(end)
+	k, _ := c.Seek(keyOfOrdinal(o + 1))
 	if k == nil {
-		k, v = c.Last()
+		k, value = c.Last()
 	} else {
-		k, v = c.Prev()
+		k, value = c.Prev()
 	}
-	if len(k) != stepKey || Ordinal(binary.BigEndian.Uint64(k)) != o {
+	found, attempt, number, ok := parseStepKey(k)
+	if !ok || found != o {
 		return 0, 0, nil, false
 	}
-	_, attempt, number, ok = parseStepKey(k)
-	return attempt, number, v, ok
+	return attempt, number, value, true
 }

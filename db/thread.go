@@ -85,10 +85,13 @@ func readAttempt(tx reader, o Ordinal, attempt int) (*Attempt, error) {
 	return a, nil
 }
 
+// maxPrealloc bounds what is allocated on the word of a key that may be damaged.
+const maxPrealloc = 1024
+
 // readSpans reads and verifies the steps of a thread, and that each chains from
 // the one before.
 func readSpans(tx reader, o Ordinal, spans []span) ([]Step, error) {
-	thread := make([]Step, 0, length(spans))
+	thread := make([]Step, 0, min(length(spans), maxPrealloc))
 	parent, err := headOf(tx, o)
 	if err != nil {
 		return nil, mustExist(err)

@@ -14,6 +14,10 @@ const (
 	// maxDepth is far more than a tree of any possible size needs.
 	maxDepth = 48
 
+	// maxPageBytes is more than the largest page has, a list of all free
+	// pages of a large file.
+	maxPageBytes = 256 << 20
+
 	// maxFaults is where a walk stops to look for more.
 	maxFaults = 20
 )
@@ -50,6 +54,7 @@ type walker struct {
 	size   int64
 	meta   metaPage
 	full   bool // look at leaves too
+	strict bool // expect no gaps, and zeros where nothing is stored
 	seen   []uint64
 	pages  [maxDepth][]byte
 	faults []string
@@ -95,23 +100,6 @@ func (w *walker) mark(id, count uint64) bool {
 
 func (w *walker) isMarked(id uint64) bool { return w.seen[id/64]&(1<<(id%64)) != 0 }
 
-// pageHead is what every page begins with.
-type pageHead struct {
-	id       uint64
-	flags    uint16
-	count    int
-	overflow uint64 // further pages that belong to it
-}
-
-func parsePageHead(b []byte) pageHead {
-	return pageHead{
-		id:       binary.NativeEndian.Uint64(b),
-		flags:    binary.NativeEndian.Uint16(b[8:]),
-		count:    int(binary.NativeEndian.Uint16(b[10:])),
-		overflow: uint64(binary.NativeEndian.Uint32(b[12:])),
-	}
-}
-
 // head reads the head of a page, which must exist.
 func (w *walker) head(id uint64) (pageHead, bool) {
 	var b [pageHeadSize]byte
@@ -138,6 +126,10 @@ func (w *walker) read(id uint64, depth int) (pageHead, []byte) {
 		return pageHead{}, nil
 	}
 	n := int(h.overflow+1) * int(w.meta.pageSize)
+	if n > maxPageBytes {
+		w.fault("page %d says it has %d bytes", id, n)
+		return pageHead{}, nil
+	}
 	b := slices.Grow(w.pages[depth][:0], n)[:n]
 	if _, err := w.f.ReadAt(b, int64(id)*w.meta.pageSize); err != nil {
 		w.fault("page %d: %v", id, err)
@@ -164,43 +156,10 @@ func (w *walker) tree(id uint64, low, high []byte, depth int, leaves bool) {
 	case flagBranch:
 		w.branch(h, b, low, high, depth, leaves)
 	case flagLeaf:
-		w.leaf(h, b, low, high, depth)
+		w.leaf(h, b, low, high, depth, false)
 	default:
 		w.fault("page %d has type %#x in a tree", id, h.flags)
 	}
-}
-
-// element is an entry of a page: a child's page, or a key and its value.
-type element struct {
-	key, value []byte
-	child      uint64
-	isBucket   bool
-}
-
-func branchElement(b []byte, i int) (e element, ok bool) {
-	at := pageHeadSize + i*elementSize
-	pos, size := binary.NativeEndian.Uint32(b[at:]), binary.NativeEndian.Uint32(b[at+4:])
-	e.child = binary.NativeEndian.Uint64(b[at+8:])
-	e.key, ok = within(b[at:], uint64(pos), uint64(size))
-	return e, ok && size > 0
-}
-
-func leafElement(b []byte, i int) (e element, ok bool) {
-	at := pageHeadSize + i*elementSize
-	u32 := func(n int) uint64 { return uint64(binary.NativeEndian.Uint32(b[at+n:])) }
-	e.isBucket = u32(0)&flagBucket != 0
-	if e.key, ok = within(b[at:], u32(4), u32(8)); !ok {
-		return e, false
-	}
-	e.value, ok = within(b[at:], u32(4)+u32(8), u32(12))
-	return e, ok && len(e.key) > 0
-}
-
-func within(b []byte, pos, size uint64) ([]byte, bool) {
-	if pos > uint64(len(b)) || size > uint64(len(b))-pos {
-		return nil, false
-	}
-	return b[pos : pos+size : pos+size], true
 }
 
 func (w *walker) fits(h pageHead, b []byte) bool {
@@ -220,12 +179,14 @@ func (w *walker) branch(h pageHead, b []byte, low, high []byte, depth int, leave
 	}
 	next, ok := branchElement(b, 0)
 	deeper := leaves || w.hasBranches(next.child)
+	end := pageHeadSize + h.count*elementSize
 	for i := 0; i < h.count && len(w.faults) < maxFaults; i++ {
 		e, to := next, high
-		if !ok || !w.inOrder(h.id, low, e.key, high, i > 0) {
+		if !ok || w.strict && e.from != end || !w.inOrder(h.id, low, e.key, high, i > 0) {
 			w.fault("page %d element %d is bad", h.id, i)
 			return
 		}
+		end = e.to
 		if i+1 < h.count {
 			if next, ok = branchElement(b, i+1); ok {
 				to = next.key
@@ -250,20 +211,25 @@ func (w *walker) hasBranches(child uint64) bool {
 	return !ok || h.flags != flagLeaf
 }
 
-func (w *walker) leaf(h pageHead, b []byte, low, high []byte, depth int) {
+// leaf looks at the elements of a leaf. whole says that nothing follows them.
+func (w *walker) leaf(h pageHead, b []byte, low, high []byte, depth int, whole bool) {
 	if !w.fits(h, b) {
 		return
 	}
+	end := pageHeadSize + h.count*elementSize
 	for i := 0; i < h.count && len(w.faults) < maxFaults; i++ {
 		e, ok := leafElement(b, i)
-		if !ok || !w.inOrder(h.id, low, e.key, high, i > 0) {
+		if !ok || w.strict && e.from != end || !w.inOrder(h.id, low, e.key, high, i > 0) {
 			w.fault("page %d element %d is bad", h.id, i)
 			return
 		}
-		low = e.key
+		low, end = e.key, e.to
 		if e.isBucket {
 			w.bucket(h.id, e, depth)
 		}
+	}
+	if whole && w.strict && end != len(b) {
+		w.fault("page %d: a bucket has %d bytes too many", h.id, len(b)-end)
 	}
 }
 
@@ -277,6 +243,9 @@ func (w *walker) bucket(id uint64, e element, depth int) {
 		w.fault("page %d: bucket %.40q is cut", id, e.key)
 		return
 	}
+	if sequence := binary.NativeEndian.Uint64(e.value[8:]); w.strict && sequence != 0 {
+		w.fault("page %d: bucket %.40q has sequence %d", id, e.key, sequence)
+	}
 	if root := binary.NativeEndian.Uint64(e.value); root != 0 {
 		w.tree(root, nil, nil, depth, w.full)
 		return
@@ -287,12 +256,12 @@ func (w *walker) bucket(id uint64, e element, depth int) {
 		return
 	}
 	h := parsePageHead(inline)
-	if h.flags != flagLeaf {
-		w.fault("page %d: bucket %.40q has type %#x", id, e.key, h.flags)
+	if h.flags != flagLeaf || w.strict && (h.id != 0 || h.overflow != 0) {
+		w.fault("page %d: bucket %.40q has a bad head", id, e.key)
 		return
 	}
 	h.id = id
-	w.leaf(h, inline, nil, nil, depth)
+	w.leaf(h, inline, nil, nil, depth, true)
 }
 
 // inOrder tells whether low <= key < high, or low < key for later elements.
