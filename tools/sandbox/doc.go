@@ -1,11 +1,11 @@
 // Package sandbox is where the commands and files of one session live.
 //
 // A [Sandbox] belongs to one attempt of one session. It runs shell commands,
-// carries the shell's folder and environment from one command to the next,
-// reads and writes files inside its work folder, and can be asked after a
+// carries the shell's folder and exported environment from one command to the
+// next, reads and writes files inside its work folder, and can be asked after a
 // restart what became of a command that was running. [Local] is the
-// implementation on this machine; the package sandboxtest holds the suite that
-// every implementation passes.
+// implementation on this machine (Linux); the package sandboxtest holds the
+// suite that every implementation passes.
 //
 // # Commands outlive the program
 //
@@ -13,15 +13,43 @@
 // with [SuperviseArg], in a session of its own, and that supervisor runs the
 // shell:
 //
-//	program ── Exec ──► supervisor ──► bash -c … ──► the command's processes
-//	   ▲                    │  ▲                          │
-//	   └─ report (a pipe) ──┘  └──── output (a pipe) ─────┘
-//	                        ▼
-//	       calls/KEY/started, calls/KEY/result
+//	program ── spec (stdin) ──► supervisor ── bash -c … ──► the command's processes
+//	   ▲                           │   ▲                          │
+//	   └──── report (stdout) ──────┤   └──── output (a pipe) ─────┘
+//	                               ▼
+//	                         Base/calls/KEY
 //
-// The main function therefore calls [Supervise] before it does anything else
-// when the first argument is [SuperviseArg]: each command pays for what the
-// binary does until then.
+// The call's file is locked from before the supervisor exists until it ends,
+// and says first that the command begins, at last how it ended. So after a
+// restart an empty file without a lock is a call that never began, a lock is
+// one to wait for, and anything else without a result is one that is lost.
+// Nothing is synced to disk: after a restart of the machine, which the boot id
+// shows, a missing line proves nothing.
+//
+// A supervisor is the subreaper of all that its command starts. It ends them
+// at the timeout, and stays with those that outlive the shell (background
+// processes live as long as the session) until it is told to end or until the
+// deadline. It knows nothing of the program but its standard input and output,
+// and works as well in a container without anything inherited.
+//
+// # For main and for tests
+//
+// The main function calls [Supervise] before it does anything else when the
+// first argument is [SuperviseArg]: each command pays for what the binary does
+// until then. A test binary that opens a [Local] does the same in TestMain.
+//
+// # What it does not do
+//
+//   - A local sandbox is no isolation: commands can do what the user can who
+//     runs the program. Only the file tools are confined. Commands see no
+//     environment but a few named variables, but may read what the user may.
+//   - A command can kill its own supervisor. That is an error of the sandbox
+//     ([ErrSupervisor]), as if the machine had run out of memory.
+//   - If a supervisor is killed, what is left is found by the shell's session
+//     and by a variable in the environment. A process that has left both goes
+//     on.
+//   - Under `set -x` bash shows one more level of nesting than under bash -c.
+//   - The call's file must lie on a file system with working locks.
 //
 // # Imports
 //

@@ -1,9 +1,6 @@
 package sandbox
 
-import (
-	"os"
-	"strings"
-)
+import "os"
 
 // markName is the variable by which a process is known as a sandbox's. Its
 // value is the nonce and the call's key, a slash after each.
@@ -34,14 +31,4 @@ func cleanEnvironment(home, mark string) []string {
 		}
 	}
 	return env
-}
-
-// lookup finds a variable in an environment.
-func lookup(env []string, name string) string {
-	for _, v := range env {
-		if value, ok := strings.CutPrefix(v, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }

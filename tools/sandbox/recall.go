@@ -50,7 +50,7 @@ func (l *Local) recall(ctx context.Context, c call, key string) (Result, CallSta
 			// The machine was started anew since: what was written shortly
 			// before may be gone, and the record with it.
 			return Result{}, CallLost, nil
-		case r.Program:
+		case r.Program, r.Ended:
 			return Result{}, CallLost, nil
 		default:
 			return Result{}, CallLost, l.killCall(c, l.mark(key))

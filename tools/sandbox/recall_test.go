@@ -41,6 +41,37 @@ func TestRecallAfterKill(t *testing.T) {
 	}
 }
 
+// Whenever the program is killed: what is said of the call is what happened.
+func TestKillAtAnyMoment(t *testing.T) {
+	said := map[CallState]int{}
+	for i := range killRounds {
+		base := filepath.Join(t.TempDir(), "box")
+		nonce, kill := startProgram(t, base, "sleep 0.01; echo once >>log")
+		time.Sleep(time.Duration(i%15) * time.Millisecond)
+		kill()
+		l := open(t, LocalOptions{Base: base, Nonce: nonce})
+		_, state, err := l.Recall(t.Context(), "0")
+		said[state]++
+		switch log := content(t, base, "work", "log"); {
+		case err != nil:
+			t.Error(err)
+		case state == CallDone && log != "once\n", state == CallNever && log != "":
+			t.Errorf("round %d: state %v, log %q", i, state, log)
+		case state == CallLost:
+			t.Errorf("round %d: lost, though its supervisor lived", i)
+		case state == CallNever:
+			mustRun(t, l, "0", "echo once >>log")
+			if log := content(t, base, "work", "log"); log != "once\n" {
+				t.Errorf("round %d: run anew, log %q", i, log)
+			}
+		}
+	}
+	t.Logf("never begun %d times, done %d times", said[CallNever], said[CallDone])
+}
+
+// killRounds is how often the program is killed.
+const killRounds = 15
+
 // The supervisor is killed as well: nobody knows what the command did, and
 // nothing of it runs on.
 func TestRecallWithoutSupervisor(t *testing.T) {

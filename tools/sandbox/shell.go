@@ -35,6 +35,13 @@ func findShell(path string) (string, error) {
 	return "", errNoShell
 }
 
+// The descriptors under which the shell gets the script and the state that the
+// last shell left. It closes both before it runs the script.
+const (
+	scriptFd = 3
+	envFd    = 4
+)
+
 // A wrapper is what the shell is given to run with -c: it brings back the state
 // that the last shell left, runs the script, and leaves its own state on exit.
 //
@@ -44,29 +51,35 @@ func findShell(path string) (string, error) {
 // it is one line, so that the script's own lines count from one. In bash the
 // variable BASH_EXECUTION_STRING holds what it would hold under -c.
 type wrapper struct {
-	bash   bool
-	mark   string
-	dir    string
-	state  string // names of files
-	env    string // "" if there is no state to bring back
-	script string
+	bash  bool
+	env   bool // there is a state to bring back, whose environment is envFd
+	dir   string
+	mark  string
+	state string // the name of the file for the state that is left
 }
 
 func (w wrapper) text() string {
 	var b strings.Builder
 	script := `"$BASH_EXECUTION_STRING"`
 	if w.bash {
-		b.WriteString("IFS= read -r -d '' BASH_EXECUTION_STRING <" + w.script + "; ")
+		fmt.Fprintf(&b, "IFS= read -r -d '' BASH_EXECUTION_STRING <&%d; ", scriptFd)
 	} else {
 		// The dot keeps the script's last newlines, which $(...) would drop.
-		b.WriteString("BASH_EXECUTION_STRING=$(command -p cat " + w.script + "; echo .); ")
+		fmt.Fprintf(&b, "BASH_EXECUTION_STRING=$(command -p cat <&%d; echo .); ", scriptFd)
 		script = `"${BASH_EXECUTION_STRING%.}"`
 	}
-	if w.env != "" {
-		b.WriteString(". " + w.env + " 2>/dev/null; ")
-		b.WriteString("export " + markName + "=" + quote(w.mark) + "; PWD=" + quote(w.dir) + "; ")
+	switch {
+	case w.env && w.bash:
+		fmt.Fprintf(&b, "IFS= read -r -d '' %s <&%d; ", markName, envFd)
+	case w.env:
+		fmt.Fprintf(&b, "%s=$(command -p cat <&%d); ", markName, envFd)
 	}
-	b.WriteString("trap " + quote(w.leave()) + " EXIT; eval " + script)
+	fmt.Fprintf(&b, "exec %d<&- %d<&-; ", scriptFd, envFd)
+	if w.env {
+		// The state holds no mark, so that its variable is free until here.
+		fmt.Fprintf(&b, `eval "$%s" 2>/dev/null; export %s=%s; PWD=%s; `, markName, markName, quote(w.mark), quote(w.dir))
+	}
+	fmt.Fprintf(&b, "trap %s EXIT; eval %s", quote(w.leave()), script)
 	return b.String()
 }
 
@@ -87,19 +100,18 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// memoryFile makes a file that lies on no disk, and returns the name by which
-// the shell can open it as long as this process lives.
-func memoryFile(content []byte) (name string, f *os.File, err error) {
+// memoryFile makes a file that lies on no disk, positioned at its start.
+func memoryFile(content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate("call", unix.MFD_CLOEXEC)
 	if err != nil {
-		return "", nil, fmt.Errorf("make a file in memory: %w", err)
+		return nil, fmt.Errorf("make a file in memory: %w", err)
 	}
-	f = os.NewFile(uintptr(fd), "call")
-	if _, err := f.Write(content); err != nil {
+	f := os.NewFile(uintptr(fd), "call")
+	if _, err := f.WriteAt(content, 0); err != nil {
 		f.Close()
-		return "", nil, fmt.Errorf("make a file in memory: %w", err)
+		return nil, fmt.Errorf("make a file in memory: %w", err)
 	}
-	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd), f, nil
+	return f, nil
 }
 
 // readState reads what the shell left; ok is false if it left nothing, or

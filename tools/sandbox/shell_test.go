@@ -33,11 +33,7 @@ var bashScripts = []string{
 }
 
 func TestWrapperChangesNothing(t *testing.T) {
-	for _, name := range []string{"bash", "dash", "sh"} {
-		shell, err := exec.LookPath(name)
-		if err != nil {
-			continue
-		}
+	for name, shell := range shells() {
 		t.Run(name, func(t *testing.T) {
 			list := scripts
 			if name == "bash" {
@@ -46,10 +42,8 @@ func TestWrapperChangesNothing(t *testing.T) {
 			for _, script := range list {
 				plain, code := runShell(t, shell, t.TempDir(), script, nil)
 				dir := t.TempDir()
-				in := filepath.Join(t.TempDir(), "script")
-				write(t, in, script, 0o600)
-				w := wrapper{bash: name == "bash", script: in, state: filepath.Join(t.TempDir(), "state")}
-				wrapped, wrappedCode := runShell(t, shell, dir, w.text(), nil)
+				w := wrapper{bash: name == "bash", state: filepath.Join(t.TempDir(), "state")}
+				wrapped, wrappedCode := runShell(t, shell, dir, w.text(), nil, script)
 				if wrapped != plain || wrappedCode != code {
 					t.Errorf("%q: wrapped %d %q, plain %d %q", script, wrappedCode, wrapped, code, plain)
 				}
@@ -58,14 +52,40 @@ func TestWrapperChangesNothing(t *testing.T) {
 	}
 }
 
-// runShell runs a script with -c. The name by which a shell calls the place of
+// shells are those of this machine, sh only if it is none of the others.
+func shells() map[string]string {
+	found := map[string]string{}
+	seen := map[string]bool{}
+	for _, name := range []string{"bash", "dash", "sh"} {
+		file, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(file)
+		if err == nil && !seen[real] {
+			seen[real] = true
+			found[name] = file
+		}
+	}
+	return found
+}
+
+// runShell runs a script with -c, files open from descriptor 3 on. The name by which a shell calls the place of
 // an error is the one thing in which both ways differ.
-func runShell(t *testing.T, shell, dir, script string, env []string) (string, int) {
+func runShell(t *testing.T, shell, dir, script string, env []string, files ...string) (string, int) {
 	t.Helper()
 	cmd := exec.Command(shell, "-c", script)
 	cmd.Env = env
 	cmd.Args[0] = filepath.Base(shell)
 	cmd.Dir = dir
+	for _, content := range files {
+		f, err := memoryFile([]byte(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
+	}
 	out, _ := cmd.CombinedOutput()
 	code := cmd.ProcessState.ExitCode()
 	text := string(out)
@@ -77,31 +97,23 @@ func runShell(t *testing.T, shell, dir, script string, env []string) (string, in
 
 // State is left and brought back by every shell.
 func TestWrapperState(t *testing.T) {
-	for _, name := range []string{"bash", "dash", "sh"} {
-		shell, err := exec.LookPath(name)
-		if err != nil {
-			continue
-		}
+	for name, shell := range shells() {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			state := filepath.Join(dir, "state")
-			in := filepath.Join(dir, "script")
 			env := ""
 			base := os.Environ()
 			step := func(script, want string) {
 				t.Helper()
-				write(t, in, script, 0o600)
-				w := wrapper{bash: name == "bash", script: in, state: state, env: env, dir: dir, mark: "m"}
-				if out, _ := runShell(t, shell, dir, w.text(), base); out != want {
+				w := wrapper{bash: name == "bash", state: state, env: env != "", dir: dir, mark: "m"}
+				if out, _ := runShell(t, shell, dir, w.text(), base, script, env); out != want {
 					t.Errorf("%q prints %q, want %q", script, out, want)
 				}
 				left, ok := parseState([]byte(content(t, state)))
 				if !ok || strings.Contains(left.Env, markName) {
 					t.Fatalf("state %q", content(t, state))
 				}
-				env = filepath.Join(dir, "env")
-				write(t, env, left.Env, 0o600)
-				base = []string{}
+				env, base = left.Env, []string{}
 			}
 			value := `a 'b' "c" $d \e` + "\n`f`\n"
 			step("export V="+quote(value)+"; unset HOME", "")

@@ -117,6 +117,9 @@ func (s *supervisor) begin(in io.Reader) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become subreaper: %w", err)
 	}
+	// The shell leaves its state in a file of this process, which it may not
+	// open if the binary is one that its user can run but not read.
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)
 	if err := os.Chdir(s.spec.Dir); err != nil {
 		s.refuse(err)
 		return nil
@@ -141,33 +144,41 @@ func (s *supervisor) lock() (err error) {
 	return nil
 }
 
-// start starts the shell. The record comes first: a command that may have had
-// an effect is never taken for one that did not begin.
+// start starts the shell.
 func (s *supervisor) start() error {
 	shell, err := findShell(os.Getenv("PATH"))
 	if err != nil {
 		return err
 	}
-	mark := os.Getenv(markName)
-	w := wrapper{bash: filepath.Base(shell) == "bash", mark: mark, dir: s.spec.Dir}
-	if w.script, _, err = memoryFile(s.spec.Script); err != nil {
+	script, err := memoryFile(s.spec.Script)
+	if err != nil {
 		return err
 	}
-	if w.state, s.state, err = memoryFile(nil); err != nil {
+	defer script.Close()
+	state, err := memoryFile([]byte(s.spec.Shell.Env))
+	if err != nil {
 		return err
+	}
+	defer state.Close()
+	if s.state, err = memoryFile(nil); err != nil {
+		return err
+	}
+	mark := os.Getenv(markName)
+	w := wrapper{
+		bash: filepath.Base(shell) == "bash", env: s.spec.Shell.Env != "", dir: s.spec.Dir, mark: mark,
+		state: fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), s.state.Fd()),
 	}
 	env := append(os.Environ(), "PWD="+s.spec.Dir)
-	if s.spec.Shell.Env != "" {
-		if w.env, _, err = memoryFile([]byte(s.spec.Shell.Env)); err != nil {
-			return err
-		}
+	if w.env {
 		// The state brings the rest: what was unset stays unset.
 		env = []string{"PWD=" + s.spec.Dir, markName + "=" + mark}
 	}
-	return s.fork(shell, []string{filepath.Base(shell), "-c", w.text()}, env)
+	return s.fork(shell, w.text(), env, script, state)
 }
 
-func (s *supervisor) fork(shell string, argv, env []string) error {
+// fork starts the shell. The record comes first: a command that may have had
+// an effect is never taken for one that did not begin.
+func (s *supervisor) fork(shell, text string, env []string, script, state *os.File) error {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -182,9 +193,9 @@ func (s *supervisor) fork(shell string, argv, env []string) error {
 		return err
 	}
 	s.begun = time.Now()
-	s.shell, err = syscall.ForkExec(shell, argv, &syscall.ProcAttr{
+	s.shell, err = syscall.ForkExec(shell, []string{filepath.Base(shell), "-c", text}, &syscall.ProcAttr{
 		Env:   env,
-		Files: []uintptr{null.Fd(), w.Fd(), w.Fd()},
+		Files: []uintptr{null.Fd(), w.Fd(), w.Fd(), scriptFd: script.Fd(), envFd: state.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -118,17 +117,5 @@ func TestSupervisorTellsNothing(t *testing.T) {
 	// A header line and the descriptors 0, 1, 2 and that of the folder itself.
 	if !strings.HasSuffix(out, "\n5\n") {
 		t.Errorf("a command inherits descriptors: %s", out)
-	}
-}
-
-func TestSupervisorKeepsEnvironmentApart(t *testing.T) {
-	if got := lookup(cleanEnvironment("/home", "m"), "HOME"); got != "/home" {
-		t.Errorf("HOME = %q", got)
-	}
-	os.Unsetenv("TZ")
-	t.Setenv("TZ", "Asia/Tokyo")
-	l := open(t, LocalOptions{})
-	if r := mustRun(t, l, "0", "date +%Z"); string(r.Output) != "JST\n" {
-		t.Skipf("no time zone data: %q", r.Output)
 	}
 }

@@ -218,7 +218,7 @@ func marker(out string) string {
 
 func testEnvironment(t *testing.T, s *session) {
 	out := s.sh(t, `env; tr '\0' '\n' </proc/$PPID/environ; tr '\0' '\n' </proc/$$/environ`)
-	if strings.Contains(out, canaryValue) || strings.Contains(out, Canary) {
+	if strings.Contains(out, canaryValue) || strings.Contains(out, canary) {
 		t.Errorf("commands see a key of the program: %s", out)
 	}
 	if out := s.sh(t, `echo "$TERM"; [ -d "$HOME" ] && [ -w "$HOME" ] && echo home; ls / >/dev/null && echo path`); out != "dumb\nhome\npath\n" {

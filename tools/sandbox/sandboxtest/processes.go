@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 func testTimeout(t *testing.T, s *session) {
 	const timeout = 2 * time.Second
+	var all sync.WaitGroup
 	for _, test := range []struct {
 		name, script, output string
 	}{
@@ -26,20 +28,25 @@ func testTimeout(t *testing.T, s *session) {
 		{"stopped", `echo $$ >pids; echo a; kill -STOP $$`, "a\n"},
 	} {
 		s.sh(t, "mkdir '"+test.name+"'")
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
+		// All at once, since they mostly wait.
+		all.Go(func() {
 			start := time.Now()
-			r := s.exec(t, sandbox.Command{Script: test.script, Dir: test.name, Timeout: timeout, Grace: 300 * time.Millisecond})
+			c := sandbox.Command{Key: s.key(), Script: test.script, Dir: test.name, Timeout: timeout, Grace: 300 * time.Millisecond}
+			r, err := s.box.Exec(t.Context(), c)
 			if took := time.Since(start); took > timeout+6*time.Second {
-				t.Errorf("took %v", took)
+				t.Errorf("%s: took %v", test.name, took)
 			}
-			if !r.TimedOut || r.ExitCode != 124 || string(r.Output) != test.output {
-				t.Errorf("%+v, output %q", r, r.Output)
-			}
-			if left := s.alive(t, "'"+test.name+"/pids'"); left != "" {
-				t.Errorf("still running: %s", left)
+			if err != nil || !r.TimedOut || r.ExitCode != 124 || string(r.Output) != test.output {
+				t.Errorf("%s: %+v, output %q, %v", test.name, r, r.Output, err)
 			}
 		})
+	}
+	all.Wait()
+	if left := s.alive(t, "*/pids"); left != "" {
+		t.Errorf("still running: %s", left)
+	}
+	if n := s.sh(t, "cat */pids | wc -l"); len(strings.TrimSpace(n)) < 3 {
+		t.Errorf("only %s processes told their pid", n)
 	}
 }
 

@@ -11,10 +11,9 @@ import (
 	"hermes-batch/tools/sandbox"
 )
 
-// Canary is an environment variable that the suite sets before it opens a
-// sandbox; no command may see its value.
+// The suite sets this variable before it opens a sandbox; no command may see it.
 const (
-	Canary      = "HERMES_TEST_API_KEY"
+	canary      = "HERMES_TEST_API_KEY"
 	canaryValue = "sk-canary-3f9c1d"
 )
 
@@ -54,7 +53,7 @@ type suite struct {
 }
 
 func (s suite) run(t *testing.T, test func(*testing.T, *session)) {
-	t.Setenv(Canary, canaryValue)
+	t.Setenv(canary, canaryValue)
 	box := s.open(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
