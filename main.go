@@ -100,7 +100,7 @@ func (p *program) verbs() []verb {
 		{"run", "run prompts (the default)", engine.Intro, engine.Groups, p.run},
 		{"status", "show the state of a run, also while it goes on", statusIntro, engine.StoreGroups, p.status},
 		{"check", "verify the integrity of a run's store", checkIntro, engine.StoreGroups, p.check},
-		{"simulate", "serve the embedded model over HTTP", simulateIntro, simulateGroups, p.simulate},
+		{"simulate", "serve the embedded model over HTTP", simulated.Intro(), simulateGroups, p.simulate},
 		{"version", "print the version", "Usage: hermes-batch version\n", nil, p.version},
 	}
 }
@@ -363,12 +363,6 @@ func (p *program) check(fs *flag.FlagSet) func(context.Context) error {
 		return report.Print(p.stdout)
 	}
 }
-
-const simulateIntro = `Serves the embedded model as an OpenAI-compatible endpoint.
-
-Usage:
-  hermes-batch simulate --addr=127.0.0.1:PORT [flags]
-`
 
 var simulateGroups = []flags.Group{{Title: "Server", Names: []string{"addr", "latency", "jitter", "fail", "rate_limit", "seed", "stats", "config"}}}
 

@@ -147,12 +147,14 @@ func embedded() model.Endpoint {
 // key is the endpoint's key: the flag, or the variable that goes with the
 // endpoint.
 func (r *Run) key() (string, error) {
-	if r.o.APIKey != "" || r.endpoint.KeyEnv == "" {
-		return r.o.APIKey, nil
-	}
-	key := r.deps.Getenv(r.endpoint.KeyEnv)
-	if key == "" && r.endpoint.NeedsKey {
-		return "", Usagef("no key for %s: set %s (or give --api_key); --model=simulated needs none", r.endpoint.URL, r.endpoint.KeyEnv)
+	key, err := r.endpoint.Key(r.o.APIKey, r.deps.Getenv)
+	switch {
+	case errors.Is(err, model.ErrNoKey):
+		return "", Usagef("%v; --model=simulated needs none", err)
+	case err != nil && r.o.APIKey != "":
+		return "", Usagef("--api_key: %v", err)
+	case err != nil:
+		return "", Usagef("%s: %v", r.endpoint.KeyEnv, err)
 	}
 	return key, nil
 }

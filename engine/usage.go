@@ -7,21 +7,22 @@ const Intro = `Runs every prompt of a JSONL dataset through a tool-calling LLM a
 parallel, and writes each session as a trajectory to data/<run_name>/.
 
 Usage:
-  hermes-batch --dataset_file=prompts.jsonl --batch_size=10 --run_name=first [flags]
-  hermes-batch --dataset_file=prompts.jsonl --batch_size=10 --run_name=first --resume
-  hermes-batch --input questions.jsonl --output results.jsonl
+  hermes-batch --dataset_file=FILE --batch_size=N --run_name=NAME [flags]
+  hermes-batch --dataset_file=FILE --batch_size=N --run_name=NAME --resume
+  hermes-batch --input FILE --output FILE
   hermes-batch --list_distributions
   hermes-batch status|check|simulate|version|help
 
 Flags may have dashes for underscores, one or two in front, and "=" or a space
 before the value. Each is also read from the environment (HERMES_BATCH_MAX_TURNS
-for --max_turns) and from the JSON file of --config. A flag beats the environment,
-which beats the file. With --resume, what none of them sets keeps the value of
-the run's last session.
+for --max_turns) and from the JSON file of --config. A flag beats the
+environment, which beats the file. With --resume, what none of them sets keeps
+the value of the run's last session.
 
-Exit codes: 0 all prompts have an outcome and none failed; 1 some prompts failed;
-2 usage, configuration or a missing key; 3 stopped early; 130 and 143 interrupted
-by SIGINT or SIGTERM. After 3, 130 and 143 --resume goes on where the run was.
+Exit codes: 0 all prompts have an outcome and none failed; 1 some prompts
+failed; 2 usage, configuration or a missing key; 3 stopped early; 130 and 143
+interrupted by SIGINT or SIGTERM. After 3, 130 and 143 --resume goes on where
+the run was.
 `
 
 // Groups order the flags of run in its help. The names of other packages'
