@@ -355,6 +355,7 @@ func (r *Run) Close(end error) error {
 	case end != nil:
 		how = "stopped: " + r.mask.text(oneLine(end.Error()))
 	}
+	_ = os.Remove(r.workDir) // if no sandbox is left in it
 	var err error
 	if r.store.Err() == nil {
 		err = r.store.EndLaunch(r.launch, how)
