@@ -6,27 +6,37 @@ import (
 	"testing"
 )
 
+// FuzzWalk patches a sound file and walks it.
 func FuzzWalk(f *testing.F) {
 	s := sampleStore(f, filepath.Join(f.TempDir(), "run.db"))
 	crashed := usedPart(f, s.Path())
 	closeSound(f, s)
-	for _, data := range [][]byte{crashed, usedPart(f, s.Path())} {
-		f.Add(data, uint32(0), byte(0))
-		f.Add(data, uint32(0x2010), byte(0xff))
+	closed := usedPart(f, s.Path())
+	m, _, err := newestMeta(bytes.NewReader(closed))
+	if err != nil {
+		f.Fatal(err)
 	}
-	f.Add([]byte{}, uint32(0), byte(0))
-	f.Fuzz(func(t *testing.T, data []byte, at uint32, flip byte) {
-		if len(data) > 0 {
-			data = bytes.Clone(data)
-			data[int(at)%len(data)] ^= flip
+	root := uint32(m.root) * uint32(m.pageSize)
+	f.Add(root, []byte{}, true)
+	f.Add(root+8, []byte{flagBranch, 0, 0xff, 0xff}, true)
+	f.Add(root+12, []byte{0xff, 0xff, 0xff, 0xff}, false)
+	f.Add(root+pageHeadSize+4, []byte{0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}, false)
+	f.Add(uint32(0), make([]byte, 4096), true)
+	f.Fuzz(func(t *testing.T, at uint32, patch []byte, isClosed bool) {
+		data := bytes.Clone(crashed)
+		if isClosed {
+			data = bytes.Clone(closed)
 		}
+		copy(data[int(at)%len(data):], patch)
 		r := bytes.NewReader(data)
 		m, _, err := newestMeta(r)
 		if err != nil {
 			return
 		}
-		newWalker(r, int64(len(data)), m, true).walk()
-		newWalker(r, int64(len(data)), m, false).walk()
+		for _, w := range []*walker{newWalker(r, int64(len(data)), m, true), newWalker(r, int64(len(data)), m, false)} {
+			w.strict = w.full
+			w.walk()
+		}
 	})
 }
 
