@@ -23,7 +23,7 @@ const dataRoot = "data"
 
 // RunFolder is the folder of a run by name. The name is checked.
 func RunFolder(name string) (Folder, error) {
-	if !runName.MatchString(name) {
+	if !runName().MatchString(name) {
 		return Folder{}, Usagef("--run_name: %q is no name of a run: a letter or digit, then letters, digits, '.', '_' or '-', at most 100", name)
 	}
 	return Folder{Dir: filepath.Join(dataRoot, name), Name: name}, nil

@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"hermes-batch/engine/flags"
@@ -138,7 +139,7 @@ func (o *Options) registerRun(fs *flag.FlagSet) {
 // run's last session: secrets, and what a user asks for once.
 var NotInherited = []string{"api_key", "resume", "overwrite", "allow_config_change", "retry_incomplete", "config", "list_distributions"}
 
-var runName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var runName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`) })
 
 // Validate checks what can be told from the flags alone.
 func (o *Options) Validate() error {

@@ -10,12 +10,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // maxDistributionFile bounds what is read of a distribution file, in bytes.
 const maxDistributionFile = 1 << 20
 
-var distributionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var distributionName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`) })
 
 // LoadDistributions reads distributions from a JSON file of the form
 // {"name": {"toolset": percent, …}, …}, in the order of the file. Chances are brought into the
@@ -65,7 +66,7 @@ func readDistributions(file string, r io.Reader, sets []Toolset) ([]Distribution
 func checkName(name string, before []Distribution) error {
 	same := func(d Distribution) bool { return d.Name == name }
 	switch {
-	case !distributionName.MatchString(name):
+	case !distributionName().MatchString(name):
 		return fmt.Errorf("distribution name %q: must start with a letter or digit and go on with letters, digits, dots, underscores and dashes, at most 100", preview(name, 100))
 	case slices.ContainsFunc(before, same):
 		return fmt.Errorf("distribution %q: is there twice", name)

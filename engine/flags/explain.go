@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,14 +16,14 @@ import (
 const quotedText = `("(?:[^"\\]|\\.)*")`
 
 var (
-	badValue   = regexp.MustCompile(`(?s)^invalid (?:boolean )?value ` + quotedText + ` for (?:flag )?-(\S+): (.*)$`)
-	badBool    = regexp.MustCompile(`(?s)^invalid boolean flag (\S+): (.*)$`)
-	noValue    = regexp.MustCompile(`^flag needs an argument: -(\S+)$`)
-	unknown    = regexp.MustCompile(`(?s)^flag provided but not defined: -(.*)$`)
-	badSyntax  = regexp.MustCompile(`(?s)^bad flag syntax: (.*)$`)
-	badEnv     = regexp.MustCompile(`(?s)^error setting flag ` + quotedText + ` from environment variable ` + quotedText + `: (.*)$`)
-	badConfig  = regexp.MustCompile(`(?s)^error setting flag ` + quotedText + ` from config file: (.*)$`)
-	unknownKey = regexp.MustCompile(`(?s)^config file flag ` + quotedText + ` not defined in flag set$`)
+	badValue   = lazy(`(?s)^invalid (?:boolean )?value ` + quotedText + ` for (?:flag )?-(\S+): (.*)$`)
+	badBool    = lazy(`(?s)^invalid boolean flag (\S+): (.*)$`)
+	noValue    = lazy(`^flag needs an argument: -(\S+)$`)
+	unknown    = lazy(`(?s)^flag provided but not defined: -(.*)$`)
+	badSyntax  = lazy(`(?s)^bad flag syntax: (.*)$`)
+	badEnv     = lazy(`(?s)^error setting flag ` + quotedText + ` from environment variable ` + quotedText + `: (.*)$`)
+	badConfig  = lazy(`(?s)^error setting flag ` + quotedText + ` from config file: (.*)$`)
+	unknownKey = lazy(`(?s)^config file flag ` + quotedText + ` not defined in flag set$`)
 )
 
 // Explain turns an error of parsing fs into one line that names the flag, the
@@ -57,30 +56,30 @@ func (e *explained) Error() string { return e.text }
 func (e *explained) Unwrap() error { return e.err }
 
 func explain(text string, set *flag.FlagSet) string {
-	if m := badValue.FindStringSubmatch(text); m != nil {
+	if m := badValue().FindStringSubmatch(text); m != nil {
 		return "--" + m[2] + ": " + reason(set.Lookup(m[2]), unquote(m[1]), m[3])
 	}
-	if m := badBool.FindStringSubmatch(text); m != nil {
+	if m := badBool().FindStringSubmatch(text); m != nil {
 		return "--" + m[1] + ": " + m[2]
 	}
-	if m := noValue.FindStringSubmatch(text); m != nil {
+	if m := noValue().FindStringSubmatch(text); m != nil {
 		return "--" + m[1] + ": " + needs(set.Lookup(m[1]))
 	}
-	if m := unknown.FindStringSubmatch(text); m != nil {
+	if m := unknown().FindStringSubmatch(text); m != nil {
 		return "--" + plain(m[1]) + ": no such flag" + suggestion(set, m[1], "--")
 	}
-	if m := badSyntax.FindStringSubmatch(text); m != nil {
+	if m := badSyntax().FindStringSubmatch(text); m != nil {
 		return quoted(m[1]) + ": no flag is written like this"
 	}
-	if m := badEnv.FindStringSubmatch(text); m != nil {
+	if m := badEnv().FindStringSubmatch(text); m != nil {
 		variable := unquote(m[2])
 		return variable + ": " + reason(set.Lookup(unquote(m[1])), os.Getenv(variable), m[3])
 	}
-	if m := badConfig.FindStringSubmatch(text); m != nil {
+	if m := badConfig().FindStringSubmatch(text); m != nil {
 		name := unquote(m[1])
 		return name + " in the config file: " + reason(set.Lookup(name), "", m[2])
 	}
-	if m := unknownKey.FindStringSubmatch(text); m != nil {
+	if m := unknownKey().FindStringSubmatch(text); m != nil {
 		name := unquote(m[1])
 		return plain(name) + " in the config file: no such flag" + suggestion(set, name, "")
 	}

@@ -2,11 +2,10 @@ package simulated
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
-var integers = regexp.MustCompile(`\b[0-9]{1,9}\b`)
+var integers = lazy(`\b[0-9]{1,9}\b`)
 
 // program is a prompt that wants one written.
 type program struct {

@@ -2,7 +2,6 @@ package simulated
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -44,7 +43,7 @@ func findExpressions(prose string) []expression {
 			i = skipNumber(prose, i)
 			continue
 		}
-		if !date.MatchString(prose[i:e.end]) {
+		if !date().MatchString(prose[i:e.end]) {
 			found = append(found, e)
 		}
 		i = e.end
@@ -53,7 +52,7 @@ func findExpressions(prose string) []expression {
 }
 
 // date is what looks like a difference and is none.
-var date = regexp.MustCompile(`^\d{4}-\d\d?-\d\d?$`)
+var date = lazy(`^\d{4}-\d\d?-\d\d?$`)
 
 // isExpression reports whether a whole text is arithmetic.
 func isExpression(text string) bool {

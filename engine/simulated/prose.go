@@ -1,7 +1,6 @@
 package simulated
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +30,7 @@ type quotation struct {
 	code bool // in backquotes
 }
 
-var mark = regexp.MustCompile("\x01([0-9]+)\x02")
+var mark = lazy("\x01([0-9]+)\x02")
 
 func readProse(prompt string) *prose {
 	prompt = clipProse(prompt)
@@ -56,7 +55,7 @@ func readProse(prompt string) *prose {
 	if names := p.files(p.masked); len(names) > 0 {
 		p.file = names[0]
 	}
-	p.bare = mark.ReplaceAllString(withoutNames(p.masked), " ")
+	p.bare = mark().ReplaceAllString(withoutNames(p.masked), " ")
 	return p
 }
 
@@ -140,7 +139,7 @@ func (p *prose) files(masked string) (names []string) {
 
 // quoted are the quotations in a masked text.
 func (p *prose) quoted(masked string) (found []quotation) {
-	for _, m := range mark.FindAllStringSubmatch(masked, -1) {
+	for _, m := range mark().FindAllStringSubmatch(masked, -1) {
 		n, _ := strconv.Atoi(m[1])
 		found = append(found, p.quotes[n])
 	}
@@ -149,7 +148,7 @@ func (p *prose) quoted(masked string) (found []quotation) {
 
 // open puts the quotations back into a masked text.
 func (p *prose) open(masked string) string {
-	return mark.ReplaceAllStringFunc(masked, func(m string) string {
+	return mark().ReplaceAllStringFunc(masked, func(m string) string {
 		n, _ := strconv.Atoi(strings.Trim(m, "\x01\x02"))
 		return p.quotes[n].text
 	})

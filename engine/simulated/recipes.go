@@ -239,7 +239,7 @@ func (r recipe) filled(p *prose) []string {
 		}
 		return args
 	}
-	numbers := integers.FindAllString(strings.ReplaceAll(p.bare, ",", " "), -1)
+	numbers := integers().FindAllString(strings.ReplaceAll(p.bare, ",", " "), -1)
 	if len(numbers) < len(args) {
 		return args
 	}

@@ -2,7 +2,6 @@ package simulated
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -22,10 +21,10 @@ type step struct {
 const mostSteps = 12
 
 var (
-	replaceForm = regexp.MustCompile(`(?i)^(?:replace|substitute) (?:(?:all|every|each|the|occurrences?|of|words?|lines?|text|value) )*(.+?) (?:with|by) (?:the (?:word|text|line) )?(.+?)(?: (?:in|everywhere|throughout)\b.*)?$`)
-	changeForm  = regexp.MustCompile(`(?i)^(?:change|correct|fix) (?:(?:all|every|each|the|occurrences?|of|words?|lines?|text|value) )*(.+?) (?:to|into) (?:the (?:word|text|line) )?(.+?)(?: (?:in|everywhere|throughout)\b.*)?$`)
-	countForm   = regexp.MustCompile(`numbers (?:from )?(\d{1,4}) (?:to|through) (\d{1,4})`)
-	folderForm  = regexp.MustCompile(`(?i)(?:directory|folder) (?:named |called )?([\pL\pN_][\pL\pN_./-]*)`)
+	replaceForm = lazy(`(?i)^(?:replace|substitute) (?:(?:all|every|each|the|occurrences?|of|words?|lines?|text|value) )*(.+?) (?:with|by) (?:the (?:word|text|line) )?(.+?)(?: (?:in|everywhere|throughout)\b.*)?$`)
+	changeForm  = lazy(`(?i)^(?:change|correct|fix) (?:(?:all|every|each|the|occurrences?|of|words?|lines?|text|value) )*(.+?) (?:to|into) (?:the (?:word|text|line) )?(.+?)(?: (?:in|everywhere|throughout)\b.*)?$`)
+	countForm   = lazy(`numbers (?:from )?(\d{1,4}) (?:to|through) (\d{1,4})`)
+	folderForm  = lazy(`(?i)(?:directory|folder) (?:named |called )?([\pL\pN_][\pL\pN_./-]*)`)
 )
 
 // findSteps reads a prompt about files and commands.
@@ -93,7 +92,7 @@ func (p *prose) commands(c clause, d deed) (steps []step) {
 }
 
 func (p *prose) creation(c clause, s step) ([]step, bool) {
-	if m := folderForm.FindStringSubmatch(c.text); m != nil && len(p.files(c.text)) == 0 {
+	if m := folderForm().FindStringSubmatch(c.text); m != nil && len(p.files(c.text)) == 0 {
 		return []step{{deed: toExecute, line: "mkdir -p " + m[1], about: "Created the folder " + m[1] + "."}}, true
 	}
 	s.lines = p.content(c)
@@ -125,7 +124,7 @@ func (p *prose) content(c clause) (lines []string) {
 	if len(lines) > 0 {
 		return lines
 	}
-	if m := countForm.FindStringSubmatch(c.low); m != nil {
+	if m := countForm().FindStringSubmatch(c.low); m != nil {
 		return numbered(m[1], m[2])
 	}
 	if list, ok := c.after(" lines:", " items:", " words:", " entries:"); ok {
@@ -148,10 +147,10 @@ func numbered(from, to string) (lines []string) {
 	return lines
 }
 
-var listSeparators = regexp.MustCompile(`,? and |, ?|; ?`)
+var listSeparators = lazy(`,? and |, ?|; ?`)
 
 func listed(text string) (items []string) {
-	for _, item := range listSeparators.Split(strings.TrimSpace(text), -1) {
+	for _, item := range listSeparators().Split(strings.TrimSpace(text), -1) {
 		if item = strings.TrimSpace(item); item != "" {
 			items = append(items, item)
 		}
@@ -160,9 +159,9 @@ func listed(text string) (items []string) {
 }
 
 func (p *prose) replacement(c clause, s *step) bool {
-	m := replaceForm.FindStringSubmatch(c.text)
+	m := replaceForm().FindStringSubmatch(c.text)
 	if m == nil {
-		m = changeForm.FindStringSubmatch(c.text)
+		m = changeForm().FindStringSubmatch(c.text)
 	}
 	if m == nil {
 		return false

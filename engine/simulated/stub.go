@@ -2,7 +2,6 @@ package simulated
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -20,8 +19,8 @@ type stub struct {
 const longestStub = 64 << 10
 
 var (
-	definition = regexp.MustCompile(`(?m)^([ \t]*)def ([A-Za-z_]\w*)\(`)
-	tested     = regexp.MustCompile(`failed=(\d+), attempted=(\d+)`)
+	definition = lazy(`(?m)^([ \t]*)def ([A-Za-z_]\w*)\(`)
+	tested     = lazy(`failed=(\d+), attempted=(\d+)`)
 )
 
 func findStub(prompt string) task {
@@ -29,7 +28,7 @@ func findStub(prompt string) task {
 		return nil
 	}
 	prompt = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(prompt, " \t\n"), "```"), " \t\n")
-	found := definition.FindAllStringSubmatchIndex(prompt, -1)
+	found := definition().FindAllStringSubmatchIndex(prompt, -1)
 	if len(found) == 0 || !endsOpen(prompt) {
 		return nil
 	}
@@ -141,7 +140,7 @@ func verdict(line string, res result) string {
 	case res.fields.ExitCode != 0:
 		return outcome(line, res)
 	}
-	m := tested.FindStringSubmatch(res.fields.Output)
+	m := tested().FindStringSubmatch(res.fields.Output)
 	if m == nil || m[2] == "0" {
 		return "Python takes it without an error."
 	}

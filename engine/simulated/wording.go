@@ -2,7 +2,6 @@ package simulated
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -17,11 +16,11 @@ var (
 		"the square root of ", "sqrt ", "square root of ", "sqrt ", "√", "sqrt ",
 		" percent", "%", " per cent", "%", "^", "**", "×", "*", "·", "*", "÷", "/", "−", "-", "–", "-")
 
-	aggregate = regexp.MustCompile(`(sum|product|average|mean|difference|quotient) (?:of|between) (?:(?:all|the|whole|numbers|integers|from) )*(` +
+	aggregate = lazy(`(sum|product|average|mean|difference|quotient) (?:of|between) (?:(?:all|the|whole|numbers|integers|from) )*(` +
 		number + `(?:(?:,? and |, | to | through )` + number + `)+)`)
-	imperative = regexp.MustCompile(`(add|subtract|multiply|divide) (` + number + `) (?:and|to|from|by|with) (` + number + `)`)
-	separators = regexp.MustCompile(`,? and |, | to | through `)
-	digits     = regexp.MustCompile(number)
+	imperative = lazy(`(add|subtract|multiply|divide) (` + number + `) (?:and|to|from|by|with) (` + number + `)`)
+	separators = lazy(`,? and |, | to | through `)
+	digits     = lazy(number)
 )
 
 var aggregateCues = []string{"sum of", "product of", "average of", "mean of", "difference", "quotient of", "add ", "subtract ", "multiply ", "divide "}
@@ -33,10 +32,10 @@ func aggregates(low string) (found []string) {
 	if !containsAny(low, aggregateCues) {
 		return nil // the patterns are slow on long texts
 	}
-	for _, m := range aggregate.FindAllStringSubmatch(low, -1) {
+	for _, m := range aggregate().FindAllStringSubmatch(low, -1) {
 		found = append(found, aggregated(m[1], m[2]))
 	}
-	for _, m := range imperative.FindAllStringSubmatch(low, -1) {
+	for _, m := range imperative().FindAllStringSubmatch(low, -1) {
 		a, b := withoutCommas(m[2]), withoutCommas(m[3])
 		if m[1] == "subtract" {
 			a, b = b, a
@@ -47,7 +46,7 @@ func aggregates(low string) (found []string) {
 }
 
 func aggregated(kind, list string) string {
-	numbers := separators.Split(list, -1)
+	numbers := separators().Split(list, -1)
 	for i := range numbers {
 		numbers[i] = withoutCommas(numbers[i])
 	}
@@ -73,7 +72,7 @@ type link struct{ op, number string }
 func links(low string) (chain []link) {
 	for i, step := range strings.Split(low, "then ") {
 		verb, rest, _ := strings.Cut(step, " ")
-		l := link{operators[verb], withoutCommas(digits.FindString(rest))}
+		l := link{operators[verb], withoutCommas(digits().FindString(rest))}
 		switch verb {
 		case "square":
 			l = link{"**", "2"}
