@@ -30,7 +30,8 @@
 // itself does. Commits become durable in the order in which they were queued.
 // The first commit that fails (a full disk, an I/O error) stops the store for
 // good: all later ones return its error, [ErrFailed], and [Store.Failed] is
-// closed. What was durable by then can still be read.
+// closed. What was durable by then can still be read. Whether the write that
+// failed is in the file shows when it is opened again; it is whole or not there.
 //
 // # Reading
 //
@@ -44,7 +45,8 @@
 //
 // One process at a time has a store open to write, any number may read while
 // none does. The lock does not work on all network file systems, nor does sync;
-// Open warns. The file grows and does not shrink. Timestamps are kept in UTC
+// Open warns. The file grows, in steps of some megabytes, and does not shrink.
+// After a crash, Open reads all of it to find its free pages. Timestamps are kept in UTC
 // and without monotonic part; empty slices and maps come back as nil.
 //
 // The package imports none of ours; it alone imports bbolt.
