@@ -208,7 +208,10 @@ func (s *session) unfit() (end, bool) {
 		return end{endFailed, reasonImage, classPermanent,
 			fmt.Sprintf("the row asks for the image %q, and this version has no container sandbox", s.prompt.Image)}, true
 	}
-	if err := sandbox.CheckCwd(s.prompt.Cwd); err != nil {
+	switch err := sandbox.CheckCwd(s.prompt.Cwd); {
+	case err != nil && s.box.recorded != nil: // it was there
+		return end{endFailed, reasonInfrastructure, classTransient, oneLine(err.Error())}, true
+	case err != nil:
 		return end{endFailed, reasonCwd, classPermanent, oneLine(err.Error())}, true
 	}
 	return end{}, false

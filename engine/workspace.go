@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -42,7 +43,7 @@ func (s *session) boxFor(ctx context.Context, tool tools.Tool) (sandbox.Sandbox,
 		return nil, nil
 	}
 	if s.box.box != nil {
-		return s.box.box, nil
+		return s.box.box, s.present()
 	}
 	rec, err := s.openBox(ctx)
 	if err != nil {
@@ -55,6 +56,18 @@ func (s *session) boxFor(ctx context.Context, tool tools.Tool) (sandbox.Sandbox,
 		}
 	}
 	return s.box.box, nil
+}
+
+// present tells whether the open sandbox and a row's own folder are still there:
+// a tool that only reads would take what is gone for empty.
+func (s *session) present() error {
+	if _, err := os.Stat(s.box.recorded.Folder); errors.Is(err, fs.ErrNotExist) {
+		return &lostError{fmt.Errorf("%w: %w", sandbox.ErrLost, err)}
+	}
+	if err := sandbox.CheckCwd(s.prompt.Cwd); err != nil {
+		return &brokenError{err}
+	}
+	return nil
 }
 
 // earlyBox opens the sandbox of a turn whose first call will need it, so that
