@@ -20,7 +20,7 @@ import (
 // sent. Scripts have these commands for it:
 //
 //	model            starts it; $MODEL is its base URL
-//	model hold       it answers nothing until "release"
+//	model hold PATTERN  requests that match get no answer until "release"
 //	model gone       $MODEL is an address that refuses connections
 //	release
 //	requests N       it was sent N requests so far
@@ -29,7 +29,8 @@ import (
 //	authorized TEXT  every request had this Authorization header
 type endpoint struct {
 	model http.Handler
-	held  chan struct{} // closed: replies are not held back
+	hold  *regexp.Regexp // nil: nothing is held back
+	held  chan struct{}  // closed at release
 
 	mu     sync.Mutex
 	bodies [][]byte
@@ -45,10 +46,12 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.bodies = append(e.bodies, body)
 	e.keys = append(e.keys, r.Header.Get("Authorization"))
 	e.mu.Unlock()
-	select {
-	case <-e.held:
-	case <-r.Context().Done():
-		return
+	if e.hold != nil && e.hold.Match(body) {
+		select {
+		case <-e.held:
+		case <-r.Context().Done():
+			return
+		}
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	e.model.ServeHTTP(w, r)
@@ -65,22 +68,22 @@ func (e *endpoint) count() int {
 }
 
 func cmdModel(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) > 1 || len(args) == 1 && !slices.Contains([]string{"hold", "gone"}, args[0]) {
-		ts.Fatalf("usage: model [hold | gone]")
-	}
 	embedded, err := simulated.New(simulated.Options{})
 	ts.Check(err)
 	e := &endpoint{model: embedded, held: make(chan struct{})}
 	server := httptest.NewServer(e)
-	ts.Setenv("MODEL", server.URL+"/v1")
-	scriptOf(ts).endpoint = e
 	ts.Defer(func() { e.release(); server.Close() })
 	switch {
-	case len(args) == 0:
-		e.release()
-	case args[0] == "gone":
+	case !neg && len(args) == 0:
+	case !neg && len(args) == 1 && args[0] == "gone":
 		server.Close()
+	case !neg && len(args) == 2 && args[0] == "hold":
+		e.hold = compile(ts, args[1])
+	default:
+		ts.Fatalf("usage: model [hold PATTERN | gone]")
 	}
+	ts.Setenv("MODEL", server.URL+"/v1")
+	scriptOf(ts).endpoint = e
 }
 
 func (e *endpoint) release() {

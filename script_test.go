@@ -19,7 +19,7 @@ import (
 var updateScripts = flag.Bool("update", false, "write the texts that scripts compare with")
 
 // patience is how long a script waits for what must happen.
-const patience = 30 * time.Second
+const patience = 20 * time.Second
 
 // TestScripts runs the scripts of testdata/script: the program as users run it,
 // in a folder of its own, with a home that does not exist and no keys. Beside the
