@@ -9,13 +9,30 @@ import (
 // those inherited from earlier attempts up to where it forked, then its own.
 // It is empty if the session never began.
 func (s *Store) Thread(o Ordinal) ([]Step, error) {
+	return s.thread(o, func(tx reader) (span, bool) {
+		attempt, last, _, ok := lastStep(tx, o)
+		return span{attempt, last}, ok
+	})
+}
+
+// ThreadAt returns the steps that an outcome of the session was made from:
+// what Thread returned when it was committed. The two differ while the session
+// is tried again.
+func (s *Store) ThreadAt(o Ordinal, out Outcome) ([]Step, error) {
+	return s.thread(o, func(reader) (span, bool) {
+		return span{out.Attempt, out.Steps - 1}, out.Attempt >= 0 && out.Steps > 0
+	})
+}
+
+// thread returns the steps up to the one that end names.
+func (s *Store) thread(o Ordinal, end func(reader) (span, bool)) ([]Step, error) {
 	var thread []Step
 	err := s.view(func(tx reader) error {
-		attempt, last, _, ok := lastStep(tx, o)
+		last, ok := end(tx)
 		if !ok {
 			return nil
 		}
-		spans, err := lineage(tx, o, attempt, last)
+		spans, err := lineage(tx, o, last.attempt, last.last)
 		if err != nil {
 			return err
 		}

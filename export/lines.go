@@ -76,13 +76,9 @@ func headOf(o db.Ordinal, out *db.Outcome) db.OutcomeHead {
 }
 
 // encode returns the line of an outcome's row, in memory that the next call
-// uses again, and nil for a row that has to be left out for now.
+// uses again.
 func (r *Renderer) encode(o db.Ordinal, out *db.Outcome) ([]byte, error) {
 	row, err := loadRow(r.store, o, *out)
-	if errors.Is(err, errForked) {
-		r.opts.Log.Warn("row left out until its prompt has been tried again", "prompt_index", o.Index(), "rollout", o.Rollout())
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +153,7 @@ func (r *Renderer) rows(ctx context.Context, rep *Report, path string, s span, w
 			return nil
 		}
 		line, err := r.encode(o, out)
-		if err != nil || line == nil {
+		if err != nil {
 			return err
 		}
 		return f.add(line)

@@ -62,7 +62,7 @@ func (r *Renderer) collect(ctx context.Context, rep *Report, stats *collector) e
 			return nil
 		}
 		line, err := r.encode(o, out)
-		if err != nil || line == nil {
+		if err != nil {
 			return err
 		}
 		return merged.add(line)
@@ -83,7 +83,7 @@ func (p *pass) add(o db.Ordinal, out *db.Outcome, v Verdict) error {
 		return nil
 	}
 	line, err := p.r.encode(o, out)
-	if err != nil || line == nil {
+	if err != nil {
 		return err
 	}
 	batch := p.r.store.BatchOf(o.Index())

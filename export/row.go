@@ -30,26 +30,12 @@ func loadRow(store *db.Store, o db.Ordinal, out db.Outcome) (r row, err error) {
 	if r.prompt, err = store.Prompt(o.Index()); err != nil {
 		return r, err
 	}
-	steps, err := store.Thread(o)
+	steps, err := store.ThreadAt(o, out)
 	if err != nil {
 		return r, err
 	}
-	if steps, err = until(steps, out); err != nil {
-		return r, fmt.Errorf("row of %s: %w", o, err)
-	}
 	r.entries, err = conversation(steps)
 	return r, err
-}
-
-// until cuts a thread after the outcome's last step: a session that is tried
-// again has steps beyond the outcome that still stands.
-func until(steps []db.Step, out db.Outcome) ([]db.Step, error) {
-	for n := len(steps); n > 0; n-- {
-		if steps[n-1].Hash == out.Head {
-			return steps[:n], nil
-		}
-	}
-	return nil, errForked
 }
 
 // conversation returns the entries of a thread: turns in their order, each
