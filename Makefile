@@ -27,8 +27,10 @@ fuzz:
 		done; \
 	done
 
+# BENCH takes flags, as in: make bench BENCH='-only commits -json figures.json'
 bench:
-	go run ./testdata/bench
+	go test -short ./testdata/bench
+	go run ./testdata/bench $(BENCH)
 
 lint:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; }

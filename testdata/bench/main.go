@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+)
+
+// options are the flags.
+type options struct {
+	binary, vs  string
+	json        string
+	dir         string
+	only        string
+	count       int
+	long, large bool
+}
+
+func (o *options) register(fs *flag.FlagSet) {
+	fs.StringVar(&o.binary, "binary", "", "`program` to measure (default: built from this tree)")
+	fs.StringVar(&o.vs, "vs", "", "`program` to compare with: both run in turns")
+	fs.StringVar(&o.json, "json", "", "write the figures to this `file` too")
+	fs.StringVar(&o.dir, "dir", "", "`folder` on the disk to measure (default: the system's temporary folder)")
+	fs.StringVar(&o.only, "only", "", "`pattern` of the scenarios to run: "+strings.Join(names(), ", "))
+	fs.IntVar(&o.count, "count", 3, "samples of each figure, of which the median counts")
+	fs.BoolVar(&o.long, "long", false, "more prompts, and 2,000 workers as well")
+	fs.BoolVar(&o.large, "large", false, "a store with 1,000,000 finished prompts as well; takes 15 GB of disk and many minutes")
+}
+
+func main() {
+	var o options
+	o.register(flag.CommandLine)
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := o.run(ctx, o.sizes(), os.Stdout, os.Stderr)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures and reports. Scenarios that did not work are an error, after
+// the figures of the others.
+func (o *options) run(ctx context.Context, size sizes, out, log io.Writer) error {
+	only, err := regexp.Compile(o.only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
+	dir, err := os.MkdirTemp(o.dir, "hermes-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	programs, err := o.programs(ctx, dir)
+	if err != nil {
+		return err
+	}
+	facts, err := readMachine(dir)
+	if err != nil {
+		return err
+	}
+	facts.print(out)
+	b := &bench{dir: dir, programs: programs, size: size, log: log}
+	failed := b.run(ctx, only)
+	r := report{Machine: facts, Programs: labels(programs), Figures: b.results.figures()}
+	r.print(out)
+	if o.json != "" {
+		return errors.Join(failed, r.save(o.json))
+	}
+	return failed
+}
+
+// programs are what is measured; the first is the one whose figures have
+// targets.
+func (o *options) programs(ctx context.Context, dir string) ([]program, error) {
+	path := o.binary
+	if path == "" {
+		path = filepath.Join(dir, "hermes-batch")
+		if err := build(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	list := []program{{label: "this", path: path}}
+	if o.vs != "" {
+		list = append(list, program{label: "other", path: o.vs})
+	}
+	for i := range list {
+		// Programs run in folders of their own.
+		path, err := filepath.Abs(list[i].path)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(path); err != nil {
+			return nil, err
+		}
+		list[i].path = path
+	}
+	return list, nil
+}
+
+// build makes the binary as a release is made.
+func build(ctx context.Context, path string) error {
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, "hermes-batch")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the program: %w\n%s", err, text)
+	}
+	return nil
+}
+
+func labels(programs []program) (list []string) {
+	for _, p := range programs {
+		list = append(list, p.label)
+	}
+	return list
+}

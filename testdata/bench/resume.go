@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+// resume measures a run that is all but finished, and then one that is: how
+// soon it asks the model for what is left, and how soon it sees that nothing is.
+func (b *bench) resume(ctx context.Context) error {
+	for _, n := range b.size.finished {
+		if err := b.resumed(ctx, n); err != nil {
+			return fmt.Errorf("%d finished prompts: %w", n, err)
+		}
+	}
+	return nil
+}
+
+func (b *bench) resumed(ctx context.Context, n int) error {
+	folders, remove, err := b.histories(ctx, history{finished: n, pending: 1, prompt: question})
+	if err != nil {
+		return err
+	}
+	defer remove()
+	at, key := fmt.Sprintf(", %d finished prompts", n), fmt.Sprintf("/finished=%d", n)
+	err = b.rounds(b.size.samples, func(p program) error {
+		took, _, err := firstRequest(ctx, p, folders[p], "--resume")
+		if err == nil {
+			b.add(p, metric{"Start" + key, "start to first request" + at, "s", atMost(5)}, took.Seconds())
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	m, err := startModel(ctx, b.programs[0], 0)
+	if err != nil {
+		return err
+	}
+	defer m.stop()
+	// Answers the last prompt and renders all files.
+	if err := b.rounds(1, func(p program) error {
+		_, err := p.run(ctx, folders[p], arguments(m.url, 4, "--resume")...)
+		return err
+	}); err != nil {
+		return err
+	}
+	return b.rounds(b.size.samples, func(p program) error {
+		u, err := p.run(ctx, folders[p], arguments(m.url, 4, "--resume")...)
+		if err != nil {
+			return err
+		}
+		b.add(p, metric{"Resume" + key, "resume of a complete run to its exit" + at, "s", bound{}}, u.wall.Seconds())
+		b.add(p, metric{"ResumeProcessor" + key, "  processor for that", "s", bound{}}, u.processor.Seconds())
+		b.add(p, metric{"Memory" + key, "  peak anonymous memory" + at, "MB", bound{}}, megabytes(u.memory))
+		if first := b.size.finished[0]; n > first {
+			few := b.results.median(p.label, fmt.Sprintf("Memory/finished=%d", first))
+			b.add(p, metric{"MemoryGrowth" + key, fmt.Sprintf("  that ÷ the same with %d", first), "ratio", atMost(1.5)}, megabytes(u.memory)/few)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"time"
+)
+
+// scenarios in the order in which they run.
+var scenarios = []scenario{
+	{"throughput", (*bench).throughput},
+	{"terminal", (*bench).terminal},
+	{"start", (*bench).start},
+	{"commits", (*bench).commits},
+	{"render", (*bench).render},
+	{"resume", (*bench).resume},
+}
+
+type scenario struct {
+	name string
+	run  func(*bench, context.Context) error
+}
+
+func names() (list []string) {
+	for _, s := range scenarios {
+		list = append(list, s.name)
+	}
+	return list
+}
+
+// sizes say how much is measured.
+type sizes struct {
+	samples  int
+	loads    []load
+	commands int           // prompts with two commands each
+	fresh    int           // prompts of a run that is just begun
+	writers  []int         // that commit at once
+	writing  time.Duration // how long they do
+	rendered int           // prompts with turns of 4 KB
+	finished []int         // prompts of complete runs
+}
+
+func (o *options) sizes() sizes {
+	s := sizes{
+		samples: max(1, o.count),
+		loads: []load{
+			{workers: 64, prompts: 1024, latency: 50 * time.Millisecond, wall: atMost(1.10), processor: atMost(calculatorLimit)},
+			{workers: 1000, prompts: 2000, latency: time.Second, wall: atMost(1.05), memory: atMost(400)},
+		},
+		commands: 256, fresh: 1024,
+		writers: []int{1, 64, 256}, writing: time.Second,
+		rendered: 5000, finished: []int{10_000},
+	}
+	if o.long {
+		s.loads[0].prompts, s.loads[1].prompts = 5120, 10_000
+		s.loads = append(s.loads, load{workers: 2000, prompts: 10_000, latency: time.Second, wall: atMost(1.10)})
+		s.writers, s.writing = []int{1, 16, 64, 256, 1024}, 3*time.Second
+	}
+	if o.large {
+		s.finished = append(s.finished, 1_000_000)
+	}
+	return s
+}
+
+// bench is one run of the harness.
+type bench struct {
+	dir      string
+	programs []program
+	size     sizes
+	log      io.Writer // what is being done
+	results  results
+}
+
+func (b *bench) run(ctx context.Context, only *regexp.Regexp) error {
+	var failed []error
+	for _, s := range scenarios {
+		if !only.MatchString(s.name) || ctx.Err() != nil {
+			continue
+		}
+		began := time.Now()
+		if err := s.run(b, ctx); err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
+		}
+		fmt.Fprintf(b.log, "%-12s %.0f s\n", s.name, time.Since(began).Seconds())
+	}
+	return errors.Join(append(failed, context.Cause(ctx))...)
+}
+
+// rounds calls fn for each program n times, in turns and with the order turned
+// round each time, so that a slow moment of the machine meets them alike.
+func (b *bench) rounds(n int, fn func(p program) error) error {
+	for round := range n {
+		for i := range b.programs {
+			if round%2 == 1 {
+				i = len(b.programs) - 1 - i
+			}
+			if err := fn(b.programs[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// folder makes an empty folder, and returns what removes it.
+func (b *bench) folder() (dir string, remove func(), err error) {
+	dir, err = os.MkdirTemp(b.dir, "run-")
+	return dir, func() { os.RemoveAll(dir) }, err
+}
+
+func (b *bench) add(p program, m metric, value float64) { b.results.add(p.label, m, value) }
