@@ -7,6 +7,7 @@ import (
 
 	"hermes-batch/db"
 	"hermes-batch/engine/model"
+	"hermes-batch/tools/sandbox"
 )
 
 // finishRefusal marks a turn that is the model's refusal.
@@ -26,6 +27,8 @@ func (s *session) fail(ctx context.Context, err error) error {
 		return errHalt
 	case errors.As(err, &call):
 		return s.failCall(call)
+	case errors.Is(err, sandbox.ErrCwd) && s.box.recorded == nil: // no file system takes the name
+		return done(s.finish(end{endFailed, reasonCwd, classPermanent, s.run.mask.text(oneLine(err.Error()))}))
 	case errors.As(err, &broken):
 		return done(s.finish(end{endFailed, reasonInfrastructure, classTransient, s.run.mask.text(oneLine(err.Error()))}))
 	}

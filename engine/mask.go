@@ -29,7 +29,7 @@ func newMask(secrets ...string) mask {
 		m.add(base64.StdEncoding.EncodeToString([]byte(s)))
 		m.add(base64.RawURLEncoding.EncodeToString([]byte(s)))
 		if quoted, err := json.Marshal(s); err == nil {
-			m.add(strings.Trim(string(quoted), `"`))
+			m.add(string(quoted[1 : len(quoted)-1]))
 		}
 	}
 	return m
