@@ -59,7 +59,7 @@ func (s *session) load() (err error) {
 	if err != nil {
 		return err
 	}
-	if !found {
+	if !found || s.wentOn(old) {
 		return s.replay(t)
 	}
 	again, err := s.retry(old, t)
@@ -67,6 +67,13 @@ func (s *session) load() (err error) {
 		return err
 	}
 	return s.goOn(again)
+}
+
+// wentOn tells whether the session has steps that are later than its outcome:
+// an earlier session of the program had begun to try it again.
+func (s *session) wentOn(old db.Outcome) bool {
+	attempt, step := s.log.Last()
+	return attempt > old.Attempt || attempt == old.Attempt && step >= old.Steps
 }
 
 // goOn commits a record that changes how the session goes on, and reads it

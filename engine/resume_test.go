@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"hermes-batch/db"
 )
@@ -293,6 +294,93 @@ func TestIncompletePromptWithoutItsSandbox(t *testing.T) {
 			if left := folders(t); len(left) > 0 {
 				t.Errorf("folders %q are left", left)
 			}
+		})
+	}
+}
+
+// A retry that was interrupted is work in flight: it goes on, and does not
+// begin again.
+func TestInterruptedRetryGoesOn(t *testing.T) {
+	interrupt := make(chan bool, 1)
+	works := false
+	var b *bench
+	b = newBench(t, func(a ask) (int, string) {
+		switch {
+		case a.Turn == 1 && !works:
+			return broken(500, "oops")
+		case a.Turn == 2 && len(interrupt) == 0:
+			interrupt <- true
+			<-b.now.Load().stop.soft
+		case a.Turn == 4:
+			return says("done")
+		}
+		return adds()
+	})
+	b.prompts("a")
+	b.mustRun()
+	works = true
+	b.interruptedRun(interrupt, resume, grace(10*time.Second))
+	b.wantEnds("failed/server/transient")
+	interrupt <- true
+	b.mustRun(resume)
+	b.wantEnds(answered)
+	b.model.wantOnce()
+	b.model.wantCount(7 + 2 + 2)
+	if out := b.outcome(0); out.Tries != 11 || out.APICalls != 5 || out.Attempts != 1 {
+		t.Errorf("outcome %+v", out)
+	}
+	b.read(func(s *db.Store) {
+		if got := kinds(t, s, 0); got != "attempt turn result retry turn result turn result turn result turn" {
+			t.Errorf("steps %q", got)
+		}
+	})
+}
+
+// A program that died between the answer of a retried prompt and its outcome
+// does not ask again.
+func TestAnswerWithoutOutcome(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		reply func() (int, string) // to the second request
+		again func(fork *db.Attempt) db.Record
+	}{
+		{"after a failure", func() (int, string) { return broken(400, "bad") }, func(*db.Attempt) db.Record { return nil }},
+		{"after a refusal", func() (int, string) {
+			return 200, message(map[string]any{"role": "assistant", "content": "", "refusal": "no"}, "stop")
+		}, func(a *db.Attempt) db.Record {
+			return &db.Attempt{Parent: 0, ForkStep: 2, Reason: attemptRetry, Settings: a.Settings, Toolsets: a.Toolsets, Offered: a.Offered, Tools: a.Tools}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newBench(t, func(a ask) (int, string) {
+				if a.Turn == 0 {
+					return adds()
+				}
+				return c.reply()
+			})
+			b.prompts("a")
+			b.mustRun()
+			s, err := db.Open(storeFile(), db.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := records[*db.Attempt](t, s, 0)[0]
+			log, err := s.Log(0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := c.again(first)
+			if again == nil {
+				again = &db.Retry{Settings: first.Settings, Toolsets: first.Toolsets, Offered: first.Offered, Tools: first.Tools, Tries: 1}
+			}
+			log.Append(again)
+			log.Append(&db.Turn{Entry: db.Entry{From: "gpt", Value: "42"}, Finish: "stop", Tries: 1})
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			b.mustRun(resume, retryIncomplete("all"))
+			b.wantEnds(answered)
+			b.model.wantCount(2)
 		})
 	}
 }
