@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 
 	"hermes-batch/db"
 	"hermes-batch/engine/flags"
@@ -45,6 +46,14 @@ var errEnough = errors.New("enough")
 // Announce tells what the user should know before the work begins: bad lines
 // of the dataset and toolsets that cannot work here.
 func (r *Run) Announce() error {
+	if !r.replanned { // the user has seen them
+		plan, _, err := r.store.Plan()
+		if err == nil && plan.Bad > 0 {
+			r.log.Warn(fmt.Sprintf("%d bad lines in the dataset, see errors.jsonl", plan.Bad))
+		}
+		r.announceToolsets()
+		return err
+	}
 	shown := 0
 	err := r.store.BadLines(func(b db.BadLine) error {
 		if shown++; shown > badLinesShown {
@@ -63,25 +72,30 @@ func (r *Run) Announce() error {
 		}
 		r.log.Warn(fmt.Sprintf("%d more bad lines, see errors.jsonl", plan.Bad-badLinesShown))
 	}
-	return r.announceToolsets()
+	r.announceToolsets()
+	return nil
 }
 
-func (r *Run) announceToolsets() error {
+// announceToolsets names the toolsets of the distribution that cannot work here.
+func (r *Run) announceToolsets() {
 	works := false
+	var lacking []string
 	for _, c := range r.dist.Chances {
 		for _, set := range r.offers.sets {
 			if set.Name != c.Toolset || c.Percent == 0 {
 				continue
 			}
 			if lacks := set.Lacks(); lacks != "" {
-				r.log.Warn("toolset is not offered", "toolset", set.Name, "why", lacks)
+				lacking = append(lacking, fmt.Sprintf("%s (%s)", set.Name, lacks))
 			} else {
 				works = true
 			}
 		}
 	}
+	if len(lacking) > 0 {
+		r.log.Warn("toolsets that are not offered: " + strings.Join(lacking, ", "))
+	}
 	if !works {
 		r.log.Warn("no toolset of the distribution works here: the run goes on without tools", "distribution", r.dist.Name)
 	}
-	return nil
 }

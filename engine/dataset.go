@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"unicode/utf8"
 
 	"hermes-batch/db"
@@ -114,6 +115,9 @@ func (d *rowReader) readLine() ([]byte, error) {
 
 // parseRow reads one object. A reason says why it is a bad row.
 func parseRow(line []byte) (r *row, reason, hint string) {
+	if bytes.HasPrefix(line, []byte("\x1f\x8b")) || bytes.HasPrefix(line, []byte("\x28\xb5\x2f\xfd")) {
+		return nil, "compressed data", "decompress the file first"
+	}
 	if !utf8.Valid(line) {
 		return nil, fmt.Sprintf("not valid UTF-8 at byte %d", invalidAt(line)), "save the file as UTF-8"
 	}
@@ -153,8 +157,10 @@ func (r *row) check(dockerImage string) (reason, hint string) {
 		return `"prompt" is missing or empty`, fieldHint("prompt")
 	case r.image != "" && dockerImage != "" && r.image != dockerImage:
 		return `"image" and "docker_image" name different images`, "keep one of them"
-	case bytes.IndexByte([]byte(r.cwd), 0) >= 0:
+	case strings.ContainsRune(r.cwd, 0):
 		return `"cwd" holds a NUL character`, fieldHint("cwd")
+	case strings.HasPrefix(r.cwd, "~"):
+		return `"cwd" begins with ~, which is not expanded`, "write the folder's absolute path"
 	}
 	if r.image == "" {
 		r.image = dockerImage

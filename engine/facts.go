@@ -26,8 +26,25 @@ type facts struct {
 	sharedCwd           bool
 	imageDigest         string
 	modelTime, toolTime time.Duration
-	began               time.Time
+	active              span
 }
+
+// span adds up the time that a session was worked on: from the first to the
+// last step of each session of the program.
+type span struct {
+	launch      int
+	first, last time.Time
+	before      time.Duration // in earlier launches
+}
+
+func (s *span) add(launch int, at time.Time) {
+	if launch != s.launch || s.first.IsZero() {
+		s.before, s.launch, s.first = s.total(), launch, at
+	}
+	s.last = at
+}
+
+func (s *span) total() time.Duration { return s.before + s.last.Sub(s.first) }
 
 func newFacts() facts {
 	return facts{tools: map[string]db.ToolStat{}, invalid: map[string]bool{}, isolation: isolationNone}
@@ -36,10 +53,8 @@ func newFacts() facts {
 func (f *facts) add(rec db.Record) {
 	switch r := rec.(type) {
 	case *db.Attempt:
+		f.active.add(r.Launch, r.At)
 		f.attempts++
-		if f.began.IsZero() {
-			f.began = r.At
-		}
 		f.spent = f.spent.Add(r.Spent)
 		f.failedTries += r.Tries
 	case *db.Sandbox:
@@ -47,18 +62,22 @@ func (f *facts) add(rec db.Record) {
 	case *db.Turn:
 		f.addTurn(r)
 	case *db.Rejected:
+		f.active.add(r.Launch, r.At)
 		f.spent = f.spent.Add(r.Usage)
 		f.modelTime += r.Took
 	case *db.Result:
 		f.addResult(r)
 	case *db.Rerun:
+		f.active.add(r.Launch, r.At)
 		f.reruns++
 	case *db.Retry:
+		f.active.add(r.Launch, r.At)
 		f.failedTries = r.Tries
 	}
 }
 
 func (f *facts) addTurn(t *db.Turn) {
+	f.active.add(t.Launch, t.At)
 	f.assistant++
 	if t.Entry.Reasoning != "" || t.Usage.ReasoningTokens > 0 {
 		f.reasoned++
@@ -74,6 +93,7 @@ func (f *facts) addTurn(t *db.Turn) {
 }
 
 func (f *facts) addResult(r *db.Result) {
+	f.active.add(r.Launch, r.At)
 	name := r.Name
 	if r.Status == statusInvalidTool {
 		f.invalid[name] = true
@@ -98,14 +118,15 @@ type end struct {
 	end, reason, class, message string
 }
 
-func (f *facts) outcome(e end, now time.Time) *db.Outcome {
+func (f *facts) outcome(e end, launch int, now time.Time) *db.Outcome {
+	f.active.add(launch, now)
 	return &db.Outcome{
-		End: e.end, Reason: e.reason, Class: e.class, Message: e.message, At: now,
+		End: e.end, Reason: e.reason, Class: e.class, Message: e.message, At: now, Launch: launch,
 		AssistantTurns: f.assistant, ReasonedTurns: f.reasoned, APICalls: f.assistant,
 		InvalidTools: slices.Sorted(maps.Keys(f.invalid)), ToolStats: f.tools,
 		Usage: f.usage, Spent: f.spent,
 		Attempts: f.attempts, ToolReruns: f.reruns, Repairs: f.repairs, Replayed: f.replayed,
 		Tries: f.tries(), Isolation: f.isolation, SharedCwd: f.sharedCwd, ImageDigest: f.imageDigest,
-		Wall: now.Sub(f.began), ModelTime: f.modelTime, ToolTime: f.toolTime,
+		Wall: f.active.total(), ModelTime: f.modelTime, ToolTime: f.toolTime,
 	}
 }

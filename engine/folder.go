@@ -61,11 +61,15 @@ func (f Folder) Find(o *Options, opts db.Options) (*db.Store, error) {
 	case o.Overwrite:
 		return nil, nil
 	case found && !o.Resume && f.Output == "":
-		return nil, Usagef("run %q exists already in %s: --resume goes on with it, --overwrite moves it aside and starts anew", f.Name, f.Dir)
+		return nil, f.taken()
 	case found:
 		return db.Open(f.Store(), opts)
 	}
 	return nil, f.refuseForeign()
+}
+
+func (f Folder) taken() error {
+	return Usagef("run %q exists already in %s: --resume goes on with it, --overwrite moves it aside and starts anew", f.Name, f.Dir)
 }
 
 // refuseForeign protects output that this program did not write.
@@ -78,7 +82,7 @@ func (f Folder) refuseForeign() error {
 	batches, _ := filepath.Glob(filepath.Join(globEscape(f.Dir), "batch_*.jsonl"))
 	for _, path := range batches {
 		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-			return Usagef("%s holds batch files but no store (run.db): they were not written by this program and are not overwritten; use another --run_name, or --overwrite to move the folder aside", f.Dir)
+			return Usagef("%s holds batch files but no store (run.db): the store is gone, or another program wrote them. They are not overwritten; use another --run_name, or --overwrite to move the folder aside", f.Dir)
 		}
 	}
 	return nil

@@ -90,7 +90,7 @@ func (o *Options) registerInput(fs *flag.FlagSet) {
 	o.BatchSize = 0
 	fs.Var(flags.Min(&o.BatchSize, 1), "batch_size", "prompts per batch file, at least 1 (required); a batch groups output, it holds no work up")
 	fs.StringVar(&o.RunName, "run_name", "", "`name` of the run; its folder is data/<run_name>/ (required)")
-	fs.Var(flags.Min(&o.MaxSamples, 1), "max_samples", "only the first `n` valid rows of the dataset (default all)")
+	fs.Var(flags.MinOr(&o.MaxSamples, 1, "all"), "max_samples", "only the first `n` valid rows of the dataset, or all")
 	fs.StringVar(&o.Input, "input", "", "short form: JSONL `file` of prompts; needs --output alone")
 	fs.StringVar(&o.Output, "output", "", "short form: `file` for the rows; the store lies beside it in <output>.run/")
 	fs.StringVar(&o.Distribution, "distribution", DefaultDistribution, "toolset distribution to draw from; --list_distributions shows them")
@@ -112,7 +112,7 @@ func (o *Options) registerModel(fs *flag.FlagSet) {
 	fs.StringVar(&o.EphemeralPrompt, "ephemeral_system_prompt", "", "system prompt `text` that is sent but stands in no output")
 	fs.StringVar(&o.PrefillFile, "prefill_messages_file", "", "JSON `file`, an array of {role, content}, sent before each prompt but in no output")
 	o.RequestTimeout = DefaultRequestTimeout
-	fs.Var(flags.Duration(&o.RequestTimeout), "request_timeout", "time `limit` of one try of one model call")
+	fs.Var(flags.Duration(&o.RequestTimeout), "request_timeout", "time `limit` of one try of one model call, as 90s, 30m or 2h; a plain number is seconds")
 }
 
 func (o *Options) registerRun(fs *flag.FlagSet) {

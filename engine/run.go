@@ -60,9 +60,9 @@ type Run struct {
 	progress    *Progress
 	stop        *stopper
 
-	mu    sync.Mutex
-	known map[db.Hash]*Settings
-	ended bool
+	mu        sync.Mutex
+	known     map[db.Hash]*Settings
+	replanned bool // the dataset was read anew in this session
 }
 
 // Start opens a run: it checks the options, reads the dataset, creates the
@@ -215,6 +215,7 @@ func (r *Run) open(ctx context.Context, data *os.File) error {
 	if err := r.begin(); err != nil {
 		return err
 	}
+	r.replanned = true
 	return makePlan(ctx, r.store, data, s, r.o)
 }
 
@@ -227,6 +228,9 @@ func noRows(path string, bad []db.BadLine) error {
 }
 
 func (r *Run) create() (err error) {
+	if err := checkWorkDir(r.o); err != nil {
+		return err
+	}
 	if r.o.Overwrite {
 		if err := r.folder.MoveAside(r.now()); err != nil {
 			return err
@@ -239,6 +243,9 @@ func (r *Run) create() (err error) {
 		return err
 	}
 	r.store, err = db.Create(r.folder.Store(), db.Run{Name: r.folder.Name, Tools: tools.Names()}, db.Options{Now: r.now, Log: r.log})
+	if errors.Is(err, db.ErrExists) { // another program was faster
+		return r.folder.taken()
+	}
 	return err
 }
 

@@ -98,7 +98,6 @@ func (s *session) failPanicked(p any, stack []byte) (err error) {
 		return err
 	}
 	again := &session{run: r, ord: s.ord, prompt: s.prompt, set: r.settings, settings: r.fingerprint, offer: &offer{}, facts: newFacts()}
-	again.facts.began = r.now()
 	if again.log, err = r.store.Log(s.ord); err != nil {
 		return err
 	}
@@ -358,8 +357,8 @@ func (s *session) reset(recs []db.Record) error {
 
 // finish commits the outcome and then gives up the sandbox.
 func (s *session) finish(e end) error {
-	out := s.facts.outcome(e, s.run.now())
-	out.Launch, out.Settings, out.Model, out.Toolsets = s.run.launch, s.settings, s.set.Model, s.offer.toolsets
+	out := s.facts.outcome(e, s.run.launch, s.run.now())
+	out.Settings, out.Model, out.Toolsets = s.settings, s.set.Model, s.offer.toolsets
 	if err := s.run.commitOutcome(s.log, s.ord, out); err != nil {
 		return err
 	}

@@ -471,12 +471,13 @@ func TestBrokenTool(t *testing.T) {
 func TestReplyIsKeptWithoutSandbox(t *testing.T) {
 	b := newBench(t, func(a ask) (int, string) {
 		if a.Turn == 0 {
+			os.RemoveAll("state")
+			writeFile(t, "state", "a file where the folder of work folders belongs")
 			return shell("echo x")
 		}
 		return says("done")
 	})
 	b.prompts("a")
-	writeFile(t, "state", "a file where the folder of work folders belongs")
 	b.mustRun()
 	b.wantEnds("failed/infrastructure/transient")
 	if out := b.outcome(0); out.APICalls != 1 || out.Spent.PromptTokens != 10 {

@@ -194,18 +194,39 @@ func ordinalOf(name string) (db.Ordinal, bool) {
 
 // workFolder is the folder for the work folders of one run.
 func workFolder(o *Options, runID string) (string, error) {
-	dir := o.WorkDir
-	if dir == "" {
-		state := os.Getenv("XDG_STATE_HOME")
-		if !filepath.IsAbs(state) {
-			home, err := os.UserHomeDir()
-			if err != nil {
-				return "", Usagef("no home folder for work folders: name one with --work_dir")
-			}
-			state = filepath.Join(home, ".local", "state")
-		}
-		dir = filepath.Join(state, "hermes-batch")
+	root, err := workRoot(o)
+	return filepath.Join(root, runID), err
+}
+
+// workRoot holds the work folders of all runs.
+func workRoot(o *Options) (string, error) {
+	if o.WorkDir != "" {
+		return filepath.Abs(o.WorkDir)
 	}
-	dir, err := filepath.Abs(dir)
-	return filepath.Join(dir, runID), err
+	state := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(state) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", Usagef("no home folder for work folders: name a folder with --work_dir")
+		}
+		state = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(state, "hermes-batch"), nil
+}
+
+// checkWorkDir finds out before a run is created that its work folders cannot
+// be.
+func checkWorkDir(o *Options) error {
+	root, err := workRoot(o)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return Usagef("work folders: %v; name another folder with --work_dir", err)
+	}
+	probe, err := os.MkdirTemp(root, ".probe-")
+	if err != nil {
+		return Usagef("work folders: %v; name another folder with --work_dir", err)
+	}
+	return os.Remove(probe)
 }

@@ -85,6 +85,35 @@ func (n *atLeast) Set(s string) error {
 func (n *atLeast) want() string      { return fmt.Sprintf("a whole number ≥ %d", n.least) }
 func (*atLeast) placeholder() string { return "N" }
 
+// MinOr is Min for a value that may also be a word that means zero, for example
+// "all".
+func MinOr(p *int, least int, word string) flag.Value { return &minOr{atLeast{p, least}, word} }
+
+type minOr struct {
+	atLeast
+	word string
+}
+
+func (n *minOr) String() string {
+	if n.p == nil || *n.p == 0 {
+		return n.word
+	}
+	return n.atLeast.String()
+}
+
+func (n *minOr) Set(s string) error {
+	if s == n.word {
+		*n.p = 0
+		return nil
+	}
+	if n.atLeast.Set(s) != nil {
+		return refused(s, n)
+	}
+	return nil
+}
+
+func (n *minOr) want() string { return n.atLeast.want() + ", or " + n.word }
+
 // Duration returns a value that accepts durations of zero and more, as "90s",
 // "30m" or "1h30m", and plain numbers, which are seconds.
 func Duration(p *time.Duration) flag.Value { return (*duration)(p) }
