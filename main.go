@@ -68,10 +68,14 @@ type verb struct {
 
 func (p *program) main(args []string) int {
 	name := "run"
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+	switch {
+	case len(args) > 0 && strings.TrimLeft(args[0], "-") == "version":
+		name, args = "version", args[1:]
+	case len(args) > 0 && !strings.HasPrefix(args[0], "-"):
 		name, args = args[0], args[1:]
 	}
 	verbs := p.verbs()
+	p.warnOfVariables(verbs)
 	if name == "help" {
 		return p.help(verbs, args)
 	}
@@ -81,6 +85,22 @@ func (p *program) main(args []string) int {
 		}
 	}
 	return p.exitCode(noVerb(name, verbs))
+}
+
+// envPrefix begins the names of the variables that set flags.
+const envPrefix = "HERMES_BATCH"
+
+// warnOfVariables names variables of the environment that set no flag.
+func (p *program) warnOfVariables(verbs []verb) {
+	var known []string
+	for _, v := range verbs {
+		fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
+		v.register(fs)
+		fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
+	}
+	for _, line := range flags.Strangers(os.Environ(), envPrefix, known) {
+		fmt.Fprintln(p.stderr, "hermes-batch: warning:", line)
+	}
 }
 
 func noVerb(name string, verbs []verb) error {
@@ -111,7 +131,7 @@ func (p *program) call(v verb, args []string) error {
 	fs.SetOutput(io.Discard)
 	run := v.register(fs)
 	args = flags.Underscore(fs, args)
-	err := ff.Parse(fs, args, ff.WithEnvVarPrefix("HERMES_BATCH"), ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(flags.Config(fs)))
+	err := ff.Parse(fs, args, ff.WithEnvVarPrefix(envPrefix), ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(flags.Config(fs)))
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		flags.Help(p.stdout, v.intro, fs, v.groups)
@@ -160,9 +180,6 @@ func (p *program) exitCode(err error) int {
 	}
 	return exitStopped
 }
-
-// configFlag gives a verb the flag that call reads a file by.
-func configFlag(fs *flag.FlagSet) { fs.String("config", "", "JSON `file` of flags: name -> value") }
 
 // signals cancels the context at the first SIGINT or SIGTERM and leaves at
 // once at the second.
@@ -225,7 +242,7 @@ func (p *program) run(fs *flag.FlagSet) func(context.Context) error {
 	o.Register(fs)
 	filters.Register(fs)
 	list := fs.Bool("list_distributions", false, "print the toolset distributions and leave")
-	configFlag(fs)
+	fs.String("config", "", "JSON `file` of flags: name -> value")
 	return func(ctx context.Context) error {
 		if *list {
 			return engine.ListDistributions(p.stdout, o)
@@ -323,7 +340,6 @@ Exit codes: 0 sound; 3 damaged, or in use by a run.
 
 func (p *program) status(fs *flag.FlagSet) func(context.Context) error {
 	store := engine.RegisterStore(fs)
-	configFlag(fs)
 	return func(ctx context.Context) error {
 		path, err := store()
 		if err != nil {
@@ -344,7 +360,6 @@ func statusVerb(filters export.Filters, progress *engine.Progress) ctl.Verb {
 
 func (p *program) check(fs *flag.FlagSet) func(context.Context) error {
 	store := engine.RegisterStore(fs)
-	configFlag(fs)
 	deep := fs.Bool("deep", false, "read everything: every hash, record and blob")
 	return func(ctx context.Context) error {
 		path, err := store()
@@ -364,13 +379,12 @@ func (p *program) check(fs *flag.FlagSet) func(context.Context) error {
 	}
 }
 
-var simulateGroups = []flags.Group{{Title: "Server", Names: []string{"addr", "latency", "jitter", "fail", "rate_limit", "seed", "stats", "config"}}}
+var simulateGroups = []flags.Group{{Title: "Server", Names: []string{"addr", "latency", "jitter", "fail", "rate_limit", "seed", "stats"}}}
 
 func (p *program) simulate(fs *flag.FlagSet) func(context.Context) error {
 	o := &simulated.Options{Stats: true}
 	o.Register(fs)
 	addr := fs.String("addr", "127.0.0.1:8080", "`address` to listen on")
-	configFlag(fs)
 	return func(ctx context.Context) error {
 		if err := simulated.Listen(ctx, *addr, *o, p.stderr); err != nil {
 			return err

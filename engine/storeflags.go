@@ -10,7 +10,7 @@ import (
 )
 
 // StoreGroups order the flags of verbs that read one run's store.
-var StoreGroups = []flags.Group{{Title: "Run", Names: []string{"run_name", "store", "deep", "config"}}}
+var StoreGroups = []flags.Group{{Title: "Run", Names: []string{"run_name", "store", "deep"}}}
 
 // RegisterStore puts the flags on set that name the store of an existing run,
 // --run_name and --store. What it returns gives the store's path once they are
