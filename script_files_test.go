@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -22,6 +23,7 @@ import (
 //
 //	keep NAME PATTERN…   remembers files and folders with their content
 //	same NAME            they are as they were
+//	appears FILE         waits until it is there
 //	rows FILE N          N lines, each a row, in the order of prompt_index
 //	corrupt FILE TEXT    changes a letter wherever the text stands
 //	[!] nowhere TEXT PATH…  no file at or below the paths holds the text
@@ -104,6 +106,20 @@ func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 	s := scriptOf(ts)
 	if diff := s.kept[args[0]].differences(matching(ts, s.patterns[args[0]])); diff != "" {
 		ts.Fatalf("%s", diff)
+	}
+}
+
+func cmdAppears(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: appears FILE")
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			ts.Fatalf("it does not appear")
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func scriptCommands() map[string]scriptCommand {
 		"exits": cmdExits, "within": cmdWithin, "refuses": cmdRefuses,
 		"start": cmdStart, "says": cmdSays, "signal": cmdSignal, "ends": cmdEnds,
 		"model": cmdModel, "requests": cmdRequests, "await": cmdAwait, "release": cmdRelease, "sent": cmdSent, "authorized": cmdAuthorized,
-		"keep": cmdKeep, "same": cmdSame, "rows": cmdRows, "corrupt": cmdCorrupt, "nowhere": cmdNowhere, "tmpfs": cmdTmpfs, "fill": cmdFill,
+		"keep": cmdKeep, "same": cmdSame, "appears": cmdAppears, "rows": cmdRows, "corrupt": cmdCorrupt, "nowhere": cmdNowhere, "tmpfs": cmdTmpfs, "fill": cmdFill,
 	}
 }
 
