@@ -232,9 +232,9 @@ func TestInterruptEndsWaits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			interrupt := make(chan bool, 3)
-			works := false
+			var works atomic.Bool
 			b := newBench(t, func(a ask) (int, string) {
-				if works {
+				if works.Load() {
 					return says("done")
 				}
 				interrupt <- true
@@ -248,7 +248,7 @@ func TestInterruptEndsWaits(t *testing.T) {
 			b.dataset(fmt.Sprintf(`{"prompt":"a","cwd":%q}`, dir), fmt.Sprintf(`{"prompt":"b","cwd":%q}`, dir), `{"prompt":"c"}`)
 			b.interruptedRun(interrupt, grace(50*time.Millisecond))
 			b.wantEnds("", "", "")
-			works = true
+			works.Store(true)
 			b.mustRun(resume)
 			b.wantEnds(answered, answered, answered)
 		})

@@ -97,6 +97,7 @@ func TestDeadline(t *testing.T) {
 				d := newDeadline(limit, time.Now, func() { expired += time.Since(began) })
 				c.do(d)
 				time.Sleep(24 * time.Hour)
+				synctest.Wait()
 				if expired != c.want {
 					t.Errorf("expired after %s, want %s", expired, c.want)
 				}
