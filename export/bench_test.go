@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"hermes-batch/db"
 )
@@ -141,4 +142,31 @@ func BenchmarkHeads(b *testing.B) {
 		}
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/prompt")
 	})
+}
+
+// BenchmarkParquet renders trajectories.parquet of 2,000 rows, read back: bytes
+// of the JSONL with the same rows a second, on one core.
+func BenchmarkParquet(b *testing.B) {
+	f := filled(b, 2000, 2000)
+	var more []string
+	for i := range 30 {
+		more = append(more, fmt.Sprintf("tool_%d", i))
+	}
+	f.must(f.store.AddTools(more))
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	r := f.renderer(Options{})
+	f.must(r.prepare(Final))
+	rep := &Report{}
+	f.must(r.merge(context.Background(), rep))
+	size := rep.Files[0].Bytes
+	b.SetBytes(size)
+	b.ReportAllocs()
+	before, bytes := processorTime(b), int64(0)
+	for b.Loop() {
+		os.Remove(r.path("trajectories.parquet"))
+		rep := &Report{}
+		f.must(r.parquetUntil(context.Background(), rep, 0, time.Now().Add(time.Hour)))
+		bytes += size
+	}
+	b.ReportMetric(float64(bytes)/1e6/(processorTime(b)-before), "MB/cpu-s")
 }

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"io"
 	"strconv"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 // totals. It is written as it is computed; its list has a number for each
 // finished prompt.
 func (r *Renderer) checkpoint(rep *Report) error {
-	f := replace(r.path("checkpoint.json"))
+	f := r.begin(r.path("checkpoint.json"))
 	defer f.abort()
 	w := chunked{f: f}
 	w.buf = appendText(w.buf, "{\n  \"run_name\": ", r.store.Run().Name)
@@ -25,7 +26,7 @@ func (r *Renderer) checkpoint(rep *Report) error {
 	if w.err != nil {
 		return w.err
 	}
-	return r.finish(rep, f, 0)
+	return r.finish(rep, f, nil)
 }
 
 // completed lists the prompts of which every rollout that ran is finished.
@@ -77,7 +78,7 @@ func appendTotals(dst []byte, c Counts) []byte {
 
 // chunked gathers small pieces into larger writes; the first error stays.
 type chunked struct {
-	f   *replacement
+	f   io.Writer
 	buf []byte
 	err error
 }

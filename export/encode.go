@@ -70,14 +70,20 @@ var asciiEscapes = func() (t [utf8.RuneSelf]string) {
 // an exponent, so that readers which take a column's type from its first rows
 // see the same type in all of them. What JSON cannot hold becomes 0.0.
 func appendFloat(dst []byte, f float64) []byte {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		f = 0
-	}
+	f = finite(f)
 	dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
 	if f == math.Trunc(f) {
 		dst = append(dst, ".0"...)
 	}
 	return dst
+}
+
+// finite is f, or 0 for what is no number.
+func finite(f float64) float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return f
 }
 
 // Decimal is a float64 that is written in its shortest form, with a decimal

@@ -37,7 +37,7 @@ func (f *failure) append(dst []byte) []byte {
 // failures renders errors.jsonl: the dataset's bad lines, then the prompts of
 // the plan that failed, each in order.
 func (r *Renderer) failures(ctx context.Context, rep *Report) error {
-	f := newLines(r.path("errors.jsonl"))
+	f := r.begin(r.path("errors.jsonl"))
 	defer f.abort()
 	var buf []byte
 	put := func(x failure) error {
@@ -55,7 +55,7 @@ func (r *Renderer) failures(ctx context.Context, rep *Report) error {
 	if err != nil {
 		return err
 	}
-	return r.finish(rep, f.replacement, f.rows)
+	return r.finish(rep, f, nil)
 }
 
 // failedIn calls fn with the failed prompts of one batch.

@@ -99,6 +99,8 @@ func TestGolden(t *testing.T) {
 	}
 	f.must(Summary(&text, rep))
 	got["summary.txt"] = text.String()
+	delete(got, "trajectories.parquet")
+	got["parquet.txt"] = parquetText(t, filepath.Join(f.dir, "trajectories.parquet"))
 
 	const dir = "testdata/golden"
 	if *update {

@@ -11,36 +11,6 @@ import (
 	"hermes-batch/db"
 )
 
-// lines is a JSONL file on its way.
-type lines struct {
-	*replacement
-	rows int
-}
-
-func newLines(path string) *lines { return &lines{replacement: replace(path)} }
-
-// add writes one line, which has its line end.
-func (l *lines) add(line []byte) error {
-	l.rows++
-	_, err := l.Write(line)
-	return err
-}
-
-// finish puts a file in place and into the report.
-func (r *Renderer) finish(rep *Report, f *replacement, rows int) error {
-	changed, err := f.commit()
-	if err != nil {
-		return err
-	}
-	file := File{Path: f.path, State: Unchanged, Rows: rows, Bytes: f.size}
-	if changed {
-		file.State = Written
-		r.changed(f.path)
-	}
-	rep.Files = append(rep.Files, file)
-	return nil
-}
-
 // span is a part of the places in a store: from the first to before the
 // second, which is the end if 0.
 type span struct{ from, to db.Ordinal }
@@ -75,22 +45,17 @@ func headOf(o db.Ordinal, out *db.Outcome) db.OutcomeHead {
 	}
 }
 
-// encode returns the line of an outcome's row, in memory that the next call
-// uses again.
-func (r *Renderer) encode(o db.Ordinal, out *db.Outcome) ([]byte, error) {
-	row, err := loadRow(r.store, o, *out)
-	if err != nil {
-		return nil, err
+// line returns the line of a row, in memory that the next call uses again.
+func (r *Renderer) line(row *row) []byte {
+	if cap(r.buf) > LongRow {
+		r.buf = nil
 	}
-	if cap(r.line) > LongRow {
-		r.line = nil
-	}
-	r.line = append(r.encoder.append(r.line[:0], &row), '\n')
-	if len(r.line) > LongRow && !r.long[o] {
+	r.buf = append(r.encoder.append(r.buf[:0], row), '\n')
+	if o := row.ordinal; len(r.buf) > LongRow && !r.long[o] {
 		r.long[o] = true
-		r.opts.Log.Warn("very long row, which some readers of JSONL refuse", "prompt_index", o.Index(), "bytes", len(r.line))
+		r.opts.Log.Warn("very long row, which some readers of JSONL refuse", "prompt_index", o.Index(), "bytes", len(r.buf))
 	}
-	return r.line, nil
+	return r.buf
 }
 
 // batchName is the name of a batch's file.
@@ -146,20 +111,20 @@ func (r *Renderer) merge(ctx context.Context, rep *Report) error {
 
 // rows renders one file with the rows of a span whose verdict it wants.
 func (r *Renderer) rows(ctx context.Context, rep *Report, path string, s span, wants func(Verdict) bool) error {
-	f := newLines(path)
+	f := r.begin(path)
 	defer f.abort()
 	err := r.walk(ctx, s, func(o db.Ordinal, out *db.Outcome, v Verdict) error {
 		if !wants(v) {
 			return nil
 		}
-		line, err := r.encode(o, out)
+		row, err := loadRow(r.store, o, *out)
 		if err != nil {
 			return err
 		}
-		return f.add(line)
+		return f.add(r.line(&row))
 	})
 	if err != nil {
 		return err
 	}
-	return r.finish(rep, f.replacement, f.rows)
+	return r.finish(rep, f, nil)
 }

@@ -2,10 +2,7 @@ package export
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"time"
 
 	"hermes-batch/db"
@@ -15,16 +12,17 @@ import (
 // once. Batch numbers do not fall while prompt indices grow, so one batch file
 // is open at a time. Files of batches that have no rows are removed.
 type pass struct {
-	r      *Renderer
-	rep    *Report
-	merged *lines
-	batch  *lines // nil before the first row
-	number int    // of batch; before the first, -1
+	r       *Renderer
+	rep     *Report
+	merged  *file
+	parquet *parquetFile
+	batch   *file // nil before the first row
+	number  int   // of batch; before the first, -1
 }
 
-// pass goes through the whole store; stats collects on the way.
-func (r *Renderer) pass(ctx context.Context, rep *Report, stats *collector) error {
-	p := &pass{r: r, rep: rep, merged: newLines(r.mergedPath()), number: -1}
+// pass goes through the whole store; stats and parquet take their part on the way.
+func (r *Renderer) pass(ctx context.Context, rep *Report, stats *collector, parquet *parquetFile) error {
+	p := &pass{r: r, rep: rep, merged: r.begin(r.mergedPath()), parquet: parquet, number: -1}
 	defer p.abort()
 	digest := r.ledger.digest()
 	err := r.walk(ctx, span{}, func(o db.Ordinal, out *db.Outcome, v Verdict) error {
@@ -39,7 +37,7 @@ func (r *Renderer) pass(ctx context.Context, rep *Report, stats *collector) erro
 	if err := p.next(len(r.ledger.batches)); err != nil {
 		return err
 	}
-	if err := r.finish(rep, p.merged.replacement, p.merged.rows); err != nil {
+	if err := r.finish(rep, p.merged, nil); err != nil {
 		return err
 	}
 	r.merged = digest
@@ -47,10 +45,9 @@ func (r *Renderer) pass(ctx context.Context, rep *Report, stats *collector) erro
 }
 
 // collect goes through the whole store for its statistics, and renders the
-// merged file on the way for as long as the budget lasts.
-func (r *Renderer) collect(ctx context.Context, rep *Report, stats *collector) error {
-	digest, deadline := r.ledger.digest(), time.Now().Add(r.opts.Budget)
-	merged := newLines(r.mergedPath())
+// merged file on the way until the deadline.
+func (r *Renderer) collect(ctx context.Context, rep *Report, stats *collector, deadline time.Time) error {
+	digest, merged := r.ledger.digest(), r.begin(r.mergedPath())
 	defer merged.abort()
 	late := false
 	err := r.walk(ctx, span{}, func(o db.Ordinal, out *db.Outcome, v Verdict) error {
@@ -61,11 +58,11 @@ func (r *Renderer) collect(ctx context.Context, rep *Report, stats *collector) e
 			merged.abort()
 			return nil
 		}
-		line, err := r.encode(o, out)
+		row, err := loadRow(r.store, o, *out)
 		if err != nil {
 			return err
 		}
-		return merged.add(line)
+		return merged.add(r.line(&row))
 	})
 	if err != nil {
 		return err
@@ -75,14 +72,14 @@ func (r *Renderer) collect(ctx context.Context, rep *Report, stats *collector) e
 		return nil
 	}
 	r.merged = digest
-	return r.finish(rep, merged.replacement, merged.rows)
+	return r.finish(rep, merged, nil)
 }
 
 func (p *pass) add(o db.Ordinal, out *db.Outcome, v Verdict) error {
 	if v != Kept && v != Filtered {
 		return nil
 	}
-	line, err := p.r.encode(o, out)
+	row, err := loadRow(p.r.store, o, *out)
 	if err != nil {
 		return err
 	}
@@ -95,20 +92,19 @@ func (p *pass) add(o db.Ordinal, out *db.Outcome, v Verdict) error {
 			return err
 		}
 	}
-	if err := p.batch.add(line); err != nil {
+	line := p.r.line(&row)
+	if err := p.batch.add(line); err != nil || v != Kept {
 		return err
 	}
-	if v == Kept {
-		return p.merged.add(line)
-	}
-	return nil
+	p.parquet.add(&row)
+	return p.merged.add(line)
 }
 
 // next finishes the open batch, removes the files of those before the given
 // one, and opens that; with the number of batches it opens none.
 func (p *pass) next(batch int) error {
 	if p.batch != nil {
-		if err := p.r.finish(p.rep, p.batch.replacement, p.batch.rows); err != nil {
+		if err := p.r.finish(p.rep, p.batch, nil); err != nil {
 			return err
 		}
 		p.batch = nil
@@ -121,7 +117,7 @@ func (p *pass) next(batch int) error {
 		p.rendered(p.number)
 	}
 	if batch < len(p.r.ledger.batches) {
-		p.batch = newLines(p.r.path(batchName(batch)))
+		p.batch = p.r.begin(p.r.path(batchName(batch)))
 	}
 	return nil
 }
@@ -134,18 +130,11 @@ func (p *pass) rendered(batch int) {
 // remove takes away the file of a batch without rows, if there is one.
 func (p *pass) remove(batch int) error {
 	path := p.r.path(batchName(batch))
-	for _, name := range []string{temporary(path), path} {
-		err := os.Remove(name)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return fmt.Errorf("%w: %w", ErrWrite, err)
-		case name == path:
-			p.r.changed(path)
-			p.rep.Files = append(p.rep.Files, File{Path: path, State: Removed})
-		}
+	was, err := p.r.place.remove(path)
+	if was {
+		p.rep.Files = append(p.rep.Files, File{Path: path, State: Removed})
 	}
-	return nil
+	return err
 }
 
 // abort drops what is unfinished.

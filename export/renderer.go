@@ -57,15 +57,15 @@ func (o Options) Effective() Filters {
 type Renderer struct {
 	store *db.Store
 	opts  Options
+	place place
 
 	mu      sync.Mutex
 	ledger  ledger
 	tools   []string // that rows have had so far
 	encoder *encoder
-	line    []byte              // scratch
+	buf     []byte              // scratch
 	merged  uint64              // digest of the outcomes that the merged file shows
 	long    map[db.Ordinal]bool // rows that were found longer than LongRow
-	folders []string            // to be synced
 }
 
 // NewRenderer returns a renderer of the store's run. It reads nothing yet.
@@ -76,7 +76,7 @@ func NewRenderer(store *db.Store, opts Options) *Renderer {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Renderer{store: store, opts: opts, long: map[db.Ordinal]bool{}, ledger: ledger{store: store, filters: opts.Effective()}}
+	return &Renderer{store: store, opts: opts, place: &folders{}, long: map[db.Ordinal]bool{}, ledger: ledger{store: store, filters: opts.Effective()}}
 }
 
 // Render brings the files up to date as far as mode says. On an error the
@@ -92,7 +92,7 @@ func (r *Renderer) Render(ctx context.Context, mode Mode) (*Report, error) {
 	if err == nil {
 		err = r.render(ctx, mode, rep)
 	}
-	err = errors.Join(err, r.syncFolders())
+	err = errors.Join(err, r.place.sync())
 	rep.LongRows = len(r.long)
 	rep.Took = time.Since(began)
 	return rep, err
@@ -107,19 +107,23 @@ func (r *Renderer) render(ctx context.Context, mode Mode, rep *Report) error {
 			func() error { return r.output(ctx, rep) },
 		)
 	case Stop:
-		stats := newCollector(r)
+		stats, deadline := newCollector(r), time.Time{}
 		return r.steps(
 			func() error { return r.batches(ctx, rep, func(t *tally) bool { return t.rows() > 0 }) },
 			func() error { return r.tables(ctx, rep) },
-			func() error { return r.collect(ctx, rep, stats) },
+			func() error { deadline = time.Now().Add(r.opts.Budget); return nil },
+			func() error { return r.collect(ctx, rep, stats, deadline) },
 			func() error { return r.statistics(rep, stats) },
+			func() error { return r.parquetUntil(ctx, rep, stats.pending, deadline) },
 		)
 	}
-	stats := newCollector(r)
+	stats, parquet := newCollector(r), r.beginParquet()
+	defer parquet.abort()
 	return r.steps(
-		func() error { return r.pass(ctx, rep, stats) },
+		func() error { return r.pass(ctx, rep, stats, parquet) },
 		func() error { return r.tables(ctx, rep) },
 		func() error { return r.statistics(rep, stats) },
+		func() error { return r.finishParquet(rep, parquet, stats.pending) },
 	)
 }
 
@@ -181,20 +185,4 @@ func (r *Renderer) output(ctx context.Context, rep *Report) error {
 		return nil
 	}
 	return r.merge(ctx, rep)
-}
-
-// changed remembers that a folder has to be synced.
-func (r *Renderer) changed(path string) {
-	if dir := filepath.Dir(path); !slices.Contains(r.folders, dir) {
-		r.folders = append(r.folders, dir)
-	}
-}
-
-func (r *Renderer) syncFolders() error {
-	var errs []error
-	for _, dir := range r.folders {
-		errs = append(errs, syncFolder(dir))
-	}
-	r.folders = r.folders[:0]
-	return errors.Join(errs...)
 }

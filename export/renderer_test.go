@@ -87,7 +87,7 @@ func TestStopLeavesOutTheLargest(t *testing.T) {
 	old := filepath.Join(f.dir, "trajectories.jsonl")
 	f.must(os.WriteFile(old, []byte("of before\n"), 0o644))
 	rep := f.render(f.renderer(Options{Budget: time.Nanosecond}), Stop)
-	wantNames(t, rep, LeftOut, "trajectories.jsonl")
+	wantNames(t, rep, LeftOut, "trajectories.jsonl", "trajectories.parquet")
 	wantNames(t, rep, Written, "batch_0.jsonl", "batch_1.jsonl", "checkpoint.json", "errors.jsonl", "statistics.json")
 	if data, err := os.ReadFile(old); string(data) != "of before\n" {
 		t.Errorf("trajectories.jsonl: %q, %v", data, err)
@@ -100,7 +100,7 @@ func TestStopLeavesOutTheLargest(t *testing.T) {
 	if !strings.Contains(text.String(), "left out") {
 		t.Errorf("summary does not name what was left out:\n%s", &text)
 	}
-	wantNames(t, f.render(f.renderer(Options{}), Stop), Written, "trajectories.jsonl")
+	wantNames(t, f.render(f.renderer(Options{}), Stop), Written, "trajectories.jsonl", "trajectories.parquet")
 }
 
 // outcomes of every kind, at random.
@@ -257,7 +257,7 @@ func TestReadOnlyStore(t *testing.T) {
 	out := t.TempDir()
 	rep, err := NewRenderer(store, Options{Dir: out}).Render(context.Background(), Final)
 	f.must(err)
-	if len(rep.In(Written)) != 9 || len(f.files(out)) != 9 {
+	if len(rep.In(Written)) != 10 || len(f.files(out)) != 10 {
 		t.Errorf("files %v", rep.Files)
 	}
 }
@@ -297,7 +297,7 @@ func TestRenderingWhileARunWrites(t *testing.T) {
 		f.render(r, Background)
 		checkShapes(t, "out.jsonl", f.files(dir)["out.jsonl"], ".conversations[]")
 	}
-	wantNames(t, f.render(r, Final), Written, "statistics.json")
+	wantNames(t, f.render(r, Final), Written, "statistics.json", "trajectories.parquet")
 	if rows := indices(t, f.files(dir)["out.jsonl"]); len(rows) != n || !slices.IsSorted(rows) {
 		t.Errorf("rows %v", rows)
 	}

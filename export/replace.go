@@ -25,7 +25,6 @@ type replacement struct {
 	same int64         // bytes that agreed so far
 	tmp  *os.File      // nil while nothing differs
 	out  *bufio.Writer // over tmp
-	size int64         // bytes written to the replacement
 }
 
 const bufferSize = 128 << 10
@@ -59,7 +58,6 @@ func temporary(path string) string {
 
 // Write implements io.Writer.
 func (f *replacement) Write(p []byte) (int, error) {
-	f.size += int64(len(p))
 	if f.tmp == nil {
 		agreed := f.agree(p)
 		if agreed == len(p) {
@@ -123,8 +121,9 @@ func (f *replacement) diverge() error {
 }
 
 // commit puts the new content in the file's place and tells whether anything
-// changed. The caller syncs the folder. On an error the old content stays.
-func (f *replacement) commit() (changed bool, err error) {
+// changed. With a proof, new content is read back before that. The caller
+// syncs the folder. On an error the old content stays.
+func (f *replacement) commit(what *proof) (changed bool, err error) {
 	defer f.abort()
 	if f.tmp == nil {
 		if f.old != nil {
@@ -139,6 +138,11 @@ func (f *replacement) commit() (changed bool, err error) {
 	}
 	if err := f.out.Flush(); err != nil {
 		return false, f.fail(err)
+	}
+	if what != nil {
+		if err := what.check(f.tmp.Name()); err != nil {
+			return false, f.fail(err)
+		}
 	}
 	if err := f.tmp.Sync(); err != nil {
 		return false, f.fail(err)

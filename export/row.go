@@ -173,9 +173,18 @@ func appendMetadata(dst []byte, r *row) []byte {
 // shortHash is how many hex digits of a settings fingerprint a row shows.
 const shortHash = 12
 
-// appendTools appends tool_stats and tool_error_counts. A name that the run's
-// list of tools does not have is one that does not exist.
-func (e *encoder) appendTools(dst []byte, used map[string]db.ToolStat) []byte {
+// name is the name of the tool with this index in what figures returns.
+func (e *encoder) name(i int) string {
+	if i == len(e.names) {
+		return invalidTool
+	}
+	return text(e.names[i])
+}
+
+// figures returns those of every tool, in memory that the next call uses
+// again. A name that the run's list of tools does not have is one that does
+// not exist.
+func (e *encoder) figures(used map[string]db.ToolStat) []db.ToolStat {
 	clear(e.stats)
 	invalid := &e.stats[len(e.names)]
 	found := 0
@@ -192,18 +201,24 @@ func (e *encoder) appendTools(dst []byte, used map[string]db.ToolStat) []byte {
 			}
 		}
 	}
+	return e.stats
+}
+
+// appendTools appends tool_stats and tool_error_counts.
+func (e *encoder) appendTools(dst []byte, used map[string]db.ToolStat) []byte {
+	stats := e.figures(used)
 	dst = append(dst, `,"tool_stats":`...)
 	for i, key := range e.keys {
 		dst = append(append(dst, "{,"[min(i, 1)]), key...)
-		dst = appendInt(dst, `{"count":`, e.stats[i].Count)
-		dst = appendInt(dst, `,"success":`, e.stats[i].Success)
-		dst = appendInt(dst, `,"failure":`, e.stats[i].Failure)
+		dst = appendInt(dst, `{"count":`, stats[i].Count)
+		dst = appendInt(dst, `,"success":`, stats[i].Success)
+		dst = appendInt(dst, `,"failure":`, stats[i].Failure)
 		dst = append(dst, '}')
 	}
 	dst = append(dst, `},"tool_error_counts":`...)
 	for i, key := range e.keys {
 		dst = append(append(dst, "{,"[min(i, 1)]), key...)
-		dst = strconv.AppendInt(dst, int64(e.stats[i].Failure), 10)
+		dst = strconv.AppendInt(dst, int64(stats[i].Failure), 10)
 	}
 	return append(dst, '}')
 }

@@ -98,12 +98,12 @@ func (r *Renderer) statistics(rep *Report, c *collector) error {
 	if err := enc.Encode(stats); err != nil {
 		return err
 	}
-	f := replace(r.path("statistics.json"))
+	f := r.begin(r.path("statistics.json"))
 	defer f.abort()
 	if _, err := f.Write(out.Bytes()); err != nil {
 		return err
 	}
-	return r.finish(rep, f, 0)
+	return r.finish(rep, f, nil)
 }
 
 // collector adds outcomes up.

@@ -1,0 +1,160 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"hermes-batch/db"
+)
+
+const (
+	// groupSize is when a row group ends, in bytes of values. A group is held
+	// in memory, compressed, until it ends, and is what readers load at once.
+	groupSize = 64 << 20
+
+	// largestRow is what a row may hold, in bytes of values. Offsets in pages
+	// have 31 bits, and a row cannot be divided between pages.
+	largestRow = 1 << 30
+)
+
+// recordSchema is the schema of trajectories.parquet.
+var recordSchema = parquet.SchemaOf(record{})
+
+// writerOptions make the bytes of a file depend on its rows alone.
+func writerOptions() []parquet.WriterOption {
+	options := []parquet.WriterOption{
+		recordSchema,
+		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
+		parquet.CreatedBy("hermes-batch", "1.0.0", "none"),
+		parquet.KeyValueMetadata("hermes_batch.schema", "1"),
+	}
+	for _, path := range unbounded {
+		options = append(options, parquet.SkipPageBounds(path...), parquet.SkipPageStatistics(path...))
+	}
+	return options
+}
+
+// parquetFile is trajectories.parquet on its way. Its first error stays and is
+// told at the end, so that the other files of the same pass are rendered
+// whatever becomes of it.
+type parquetFile struct {
+	*file
+	encoder *encoder
+	writer  *parquet.Writer
+	footer  *footer
+	record  record
+	rows    [1]parquet.Row
+	proof   prover
+	group   int // bytes in the open row group
+	err     error
+}
+
+func (r *Renderer) beginParquet() *parquetFile {
+	f := r.begin(r.path("trajectories.parquet"))
+	end := &footer{out: f}
+	return &parquetFile{file: f, encoder: r.encoder, footer: end, writer: parquet.NewWriter(end, writerOptions()...)}
+}
+
+// add writes one row.
+func (p *parquetFile) add(row *row) {
+	if p.err == nil {
+		p.err = shield(func() error { return p.write(row) })
+	}
+}
+
+func (p *parquetFile) write(row *row) error {
+	if err := p.record.set(p.encoder, row); err != nil {
+		return err
+	}
+	p.rows[0] = recordSchema.Deconstruct(p.rows[0][:0], &p.record)
+	size := p.proof.add(p.rows[0])
+	if size > largestRow {
+		return fmt.Errorf("%w %s: the row of %s has %d bytes, more than Parquet can hold", ErrWrite, p.path, row.ordinal, size)
+	}
+	if _, err := p.writer.WriteRows(p.rows[:]); err != nil {
+		return err
+	}
+	p.file.rows++
+	if p.group += size; p.group < groupSize {
+		return nil
+	}
+	p.group = 0
+	return p.writer.Flush()
+}
+
+// finishParquet completes the file. The number of pending prompts marks that of
+// an unfinished run.
+func (r *Renderer) finishParquet(rep *Report, p *parquetFile, pending int) error {
+	if p.err == nil {
+		p.err = shield(func() error { return p.close(pending) })
+	}
+	if p.err != nil {
+		return p.err
+	}
+	what := p.proof.proof()
+	return r.finish(rep, p.file, &what)
+}
+
+func (p *parquetFile) close(pending int) error {
+	p.writer.SetKeyValueMetadata("hermes_batch.pending", strconv.Itoa(pending))
+	if err := p.writer.Flush(); err != nil {
+		return err
+	}
+	p.footer.hold()
+	if err := p.writer.Close(); err != nil {
+		return err
+	}
+	return p.footer.close(p.writer.File())
+}
+
+// shield turns a panic of the Parquet library into an error.
+func shield(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("parquet: %v", p)
+		}
+	}()
+	return fn()
+}
+
+var errLate = errors.New("no time left")
+
+// parquetUntil renders trajectories.parquet alone. It gives up at the deadline,
+// and does not begin if there was no time for the merged file.
+func (r *Renderer) parquetUntil(ctx context.Context, rep *Report, pending int, deadline time.Time) error {
+	p := r.beginParquet()
+	defer p.abort()
+	err := error(nil)
+	if len(rep.In(LeftOut)) > 0 {
+		err = errLate
+	} else {
+		err = r.walk(ctx, span{}, func(o db.Ordinal, out *db.Outcome, v Verdict) error {
+			if v != Kept {
+				return nil
+			}
+			if time.Now().After(deadline) {
+				return errLate
+			}
+			row, err := loadRow(r.store, o, *out)
+			if err != nil {
+				return err
+			}
+			p.add(&row)
+			return p.err
+		})
+	}
+	if errors.Is(err, errLate) {
+		rep.Files = append(rep.Files, File{Path: p.path, State: LeftOut})
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return r.finishParquet(rep, p, pending)
+}
