@@ -44,21 +44,35 @@ func (c *Call) root() string {
 // fileError tells a model why a file could not be used. A cause that lies outside of a model's
 // reach (a lost sandbox, a full or broken disk) comes back as the error.
 func (c *Call) fileError(path string, err error) (Result, error) {
+	if beyondModel(err) {
+		return Result{}, err
+	}
+	return failure(StatusError, c.fileProblem(path, err)), nil
+}
+
+// beyondModel says that a model can do nothing about an error: the sandbox or the machine is at
+// fault.
+func beyondModel(err error) bool {
 	for _, beyond := range []error{
 		sandbox.ErrLost, sandbox.ErrClosed, context.Canceled, context.DeadlineExceeded,
 		syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE,
 	} {
 		if errors.Is(err, beyond) {
-			return Result{}, err
+			return true
 		}
 	}
+	return false
+}
+
+// fileProblem says in words for a model why a file could not be used.
+func (c *Call) fileProblem(path string, err error) string {
 	switch {
 	case errors.Is(err, sandbox.ErrOutside):
-		return failure(StatusError, fmt.Sprintf("%s is outside of the work folder; paths must lie inside %s", path, c.root())), nil
+		return fmt.Sprintf("%s is outside of the work folder; paths must lie inside %s", path, c.root())
 	case errors.Is(err, fs.ErrPermission):
-		return failure(StatusError, fmt.Sprintf("permission denied: %s", path)), nil
+		return fmt.Sprintf("permission denied: %s", path)
 	case errors.Is(err, sandbox.ErrNotRegular):
-		return failure(StatusError, fmt.Sprintf("%s is not a regular file", path)), nil
+		return fmt.Sprintf("%s is not a regular file", path)
 	}
 	// The reason alone: the error may name folders that are none of the model's business.
 	var number syscall.Errno
@@ -68,5 +82,5 @@ func (c *Call) fileError(path string, err error) (Result, error) {
 	} else if errors.As(err, &at) {
 		err = at.Err
 	}
-	return failure(StatusError, fmt.Sprintf("%s: %v", path, err)), nil
+	return fmt.Sprintf("%s: %v", path, err)
 }

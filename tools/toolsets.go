@@ -14,6 +14,7 @@ type Toolset struct {
 var builtin = []Tool{
 	calculator{},
 	readFile{},
+	searchFiles{},
 	terminal{},
 	writeFile{},
 }
