@@ -9,15 +9,16 @@ import (
 	"hermes-batch/db"
 )
 
-// lockWait is how long a reader waits for a store that is being closed. While
-// a run goes on it is in vain, and the run is asked.
+// lockWait is how long a reader waits for the store before it asks the run that
+// holds it.
 const lockWait = 100 * time.Millisecond
 
 // Read answers a question about the store at path: with fn if nobody works on
 // the store, else the run that does answers, under the verb's name.
 func Read(ctx context.Context, path, verb string, args []string, w io.Writer, fn Verb) error {
+	opts := db.Options{ReadOnly: true, LockTimeout: lockWait}
 	for again := true; ; again = false {
-		s, err := db.Open(path, db.Options{ReadOnly: true, LockTimeout: lockWait})
+		s, err := db.Open(path, opts)
 		if err == nil {
 			return errors.Join(fn(ctx, s, args, w), s.Close())
 		}
@@ -26,8 +27,9 @@ func Read(ctx context.Context, path, verb string, args []string, w io.Writer, fn
 			return err
 		}
 		err = Call(ctx, held.Socket, verb, args, w)
-		if !errors.Is(err, ErrNobody) || !again { // it may just have ended
+		if !errors.Is(err, ErrNobody) || !again {
 			return err
 		}
+		opts.LockTimeout = 0 // it is ending: the usual time
 	}
 }
