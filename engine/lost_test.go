@@ -61,7 +61,7 @@ func TestSandboxVanishes(t *testing.T) {
 					case 0:
 						return calls("calculator", `{"expression":"17*23"}`, "terminal", `{"command":"echo 0 >> f"}`)
 					case 1:
-						return shell("echo 1 >> f")
+						return calls("write_file", `{"path":"f","content":"1\n"}`)
 					case 2:
 						if !lost {
 							lost = true
