@@ -248,6 +248,7 @@ func (p *program) run(fs *flag.FlagSet) func(context.Context) error {
 			return engine.ListDistributions(p.stdout, o)
 		}
 		engine.Conceal()
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who stops reading the output does not end the run
 		log := p.logger(o.Verbose)
 		folder, err := o.Folder()
 		if err != nil {
@@ -316,7 +317,9 @@ func (p *program) conclude(renderer *export.Renderer, end error) error {
 	}
 	report, err := renderer.Render(context.Background(), mode)
 	if report != nil && report.Statistics != nil {
-		err = errors.Join(err, export.Summary(p.stdout, report))
+		if unread := export.Summary(p.stdout, report); !errors.Is(unread, syscall.EPIPE) {
+			err = errors.Join(err, unread)
+		}
 	}
 	if err == nil && end == nil && report.Counts.Failed > 0 {
 		return errFailed
