@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +27,9 @@ import (
 //	requests N       it was sent N requests so far
 //	await N          waits until it was sent that many
 //	[!] sent PATTERN some (no) request's body matches
+//	serves NAME      waits until a program that was started serves the model;
+//	                 $MODEL and $ADDRESS are then its own
+//	ask STATUS URL [FILE]  gets it, or posts the file; the reply is stdout
 //	authorized TEXT  every request had this Authorization header
 type endpoint struct {
 	model http.Handler
@@ -163,6 +167,38 @@ func cmdAuthorized(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if len(e.keys) == 0 {
 		ts.Fatalf("there was no request")
+	}
+}
+
+var servedAt = regexp.MustCompile(`at (http://([^/]+)/v1)`)
+
+func cmdServes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: serves NAME")
+	}
+	cmdSays(ts, false, []string{args[0], servedAt.String()})
+	at := servedAt.FindStringSubmatch(programOf(ts, args[0]).err.String())
+	ts.Setenv("MODEL", at[1])
+	ts.Setenv("ADDRESS", at[2])
+}
+
+func cmdAsk(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: ask STATUS URL [FILE]")
+	}
+	var resp *http.Response
+	var err error
+	if len(args) == 2 {
+		resp, err = http.Get(args[1])
+	} else {
+		resp, err = http.Post(args[1], "application/json", strings.NewReader(ts.ReadFile(args[2])))
+	}
+	ts.Check(err)
+	defer resp.Body.Close()
+	_, err = io.Copy(ts.Stdout(), resp.Body)
+	ts.Check(err)
+	if strconv.Itoa(resp.StatusCode) != args[0] {
+		ts.Fatalf("status %d, expected %s", resp.StatusCode, args[0])
 	}
 }
 

@@ -55,6 +55,7 @@ func scriptCommands() map[string]scriptCommand {
 		"exits": cmdExits, "within": cmdWithin, "refuses": cmdRefuses,
 		"start": cmdStart, "says": cmdSays, "signal": cmdSignal, "ends": cmdEnds,
 		"model": cmdModel, "requests": cmdRequests, "await": cmdAwait, "release": cmdRelease, "sent": cmdSent, "authorized": cmdAuthorized,
+		"serves": cmdServes, "ask": cmdAsk,
 		"keep": cmdKeep, "same": cmdSame, "appears": cmdAppears, "rows": cmdRows, "corrupt": cmdCorrupt, "nowhere": cmdNowhere, "tmpfs": cmdTmpfs, "fill": cmdFill,
 	}
 }
