@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -118,7 +119,8 @@ func noVerb(name string, verbs []verb) error {
 func (p *program) verbs() []verb {
 	return []verb{
 		{"run", "run prompts (the default)", engine.Intro, engine.Groups, p.run},
-		{"status", "show the state of a run, also while it goes on", statusIntro, engine.StoreGroups, p.status},
+		{"status", "show the state of a run, also while it goes on", export.StatusIntro, engine.StoreGroups, p.status},
+		{"export", "render the files of a run elsewhere, also while it goes on", export.CopyIntro, exportGroups, p.export},
 		{"check", "verify the integrity of a run's store", checkIntro, engine.StoreGroups, p.check},
 		{"simulate", "serve the embedded model over HTTP", simulated.Intro(), simulateGroups, p.simulate},
 		{"version", "print the version", "Usage: hermes-batch version\n", nil, p.version},
@@ -164,7 +166,8 @@ func (p *program) help(verbs []verb, args []string) int {
 	return exitOK
 }
 
-// exitCode prints an error once and maps it to the documented exit code.
+// exitCode prints an error once, lines after the first indented, and maps it to
+// the documented exit code.
 func (p *program) exitCode(err error) int {
 	switch {
 	case err == nil:
@@ -174,8 +177,8 @@ func (p *program) exitCode(err error) int {
 	case errors.Is(err, engine.ErrInterrupted), errors.Is(err, context.Canceled) && p.signal.Load() != nil:
 		return p.signalCode()
 	}
-	fmt.Fprintf(p.stderr, "hermes-batch: %v\n", err)
-	if errors.Is(err, engine.ErrUsage) || errors.Is(err, simulated.ErrOptions) {
+	fmt.Fprintf(p.stderr, "hermes-batch: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	if errors.Is(err, engine.ErrUsage) || errors.Is(err, simulated.ErrOptions) || errors.Is(err, export.ErrRefused) {
 		return exitUsage
 	}
 	return exitStopped
@@ -289,13 +292,16 @@ func (p *program) drive(ctx context.Context, o *engine.Options, folder engine.Fo
 		return err
 	}
 	renderer = export.NewRenderer(r.Store(), output)
-	end := p.work(ctx, r, statusVerb(output.Effective(), r.Progress()), log)
+	verbs := map[string]ctl.Verb{"export": export.Stream, "status": func(_ context.Context, s *db.Store, _ []string, w io.Writer) error {
+		return export.Status(w, s, output.Effective(), r.Progress().Snapshot().Lines())
+	}}
+	end := p.work(ctx, r, verbs, log)
 	return errors.Join(end, p.conclude(renderer, end), r.Close(end))
 }
 
 // work shows the run and answers questions about it while it goes on.
-func (p *program) work(ctx context.Context, r *engine.Run, status ctl.Verb, log *slog.Logger) error {
-	server, err := ctl.Serve(context.WithoutCancel(ctx), r.Store(), map[string]ctl.Verb{"status": status}, log)
+func (p *program) work(ctx context.Context, r *engine.Run, verbs map[string]ctl.Verb, log *slog.Logger) error {
+	server, err := ctl.Serve(context.WithoutCancel(ctx), r.Store(), verbs, log)
 	if err != nil {
 		log.Warn("no status while the run goes on", "error", err)
 	} else {
@@ -327,12 +333,6 @@ func (p *program) conclude(renderer *export.Renderer, end error) error {
 	return err
 }
 
-const statusIntro = `Shows the state of a run: counts, and what it is doing now if it goes on.
-
-Usage:
-  hermes-batch status --run_name=NAME | --store=FILE
-`
-
 const checkIntro = `Verifies a run's store: pages, hashes of steps, chains, identities, plan.
 
 Usage:
@@ -341,34 +341,39 @@ Usage:
 Exit codes: 0 sound; 3 damaged, or in use by a run.
 `
 
-func (p *program) status(fs *flag.FlagSet) func(context.Context) error {
+// onStore makes a verb of what is done with the store that its flags name.
+func onStore(fs *flag.FlagSet, do func(ctx context.Context, path string) error) func(context.Context) error {
 	store := engine.RegisterStore(fs)
 	return func(ctx context.Context) error {
 		path, err := store()
 		if err != nil {
 			return err
 		}
+		return do(ctx, path)
+	}
+}
+
+func (p *program) status(fs *flag.FlagSet) func(context.Context) error {
+	return onStore(fs, func(ctx context.Context, path string) error {
 		return ctl.Read(ctx, path, "status", nil, p.stdout, func(_ context.Context, s *db.Store, _ []string, w io.Writer) error {
 			return export.Status(w, s, export.Filters{}, nil)
 		})
-	}
+	})
 }
 
-// statusVerb answers for the run in progress.
-func statusVerb(filters export.Filters, progress *engine.Progress) ctl.Verb {
-	return func(_ context.Context, s *db.Store, _ []string, w io.Writer) error {
-		return export.Status(w, s, filters, progress.Snapshot().Lines())
-	}
+var exportGroups = append(slices.Clip(engine.StoreGroups), flags.Group{Title: "Export", Names: export.CopyFlags})
+
+func (p *program) export(fs *flag.FlagSet) func(context.Context) error {
+	c := &export.Copy{}
+	c.Register(fs)
+	return onStore(fs, func(ctx context.Context, path string) error {
+		return c.Write(p.stdout, func(w io.Writer) error { return ctl.Read(ctx, path, "export", c.Args, w, export.Stream) })
+	})
 }
 
 func (p *program) check(fs *flag.FlagSet) func(context.Context) error {
-	store := engine.RegisterStore(fs)
 	deep := fs.Bool("deep", false, "read everything: every hash, record and blob")
-	return func(ctx context.Context) error {
-		path, err := store()
-		if err != nil {
-			return err
-		}
+	return onStore(fs, func(ctx context.Context, path string) error {
 		s, err := db.Open(path, db.Options{ReadOnly: true})
 		if err != nil {
 			return err
@@ -379,7 +384,7 @@ func (p *program) check(fs *flag.FlagSet) func(context.Context) error {
 			return err
 		}
 		return report.Print(p.stdout)
-	}
+	})
 }
 
 var simulateGroups = []flags.Group{{Title: "Server", Names: []string{"addr", "latency", "jitter", "fail", "rate_limit", "seed", "stats"}}}
