@@ -120,9 +120,10 @@ func (p *program) verbs() []verb {
 	return []verb{
 		{"run", "run prompts (the default)", engine.Intro, engine.Groups, p.run},
 		{"status", "show the state of a run, also while it goes on", export.StatusIntro, engine.StoreGroups, p.status},
-		{"export", "render the files of a run elsewhere, also while it goes on", export.CopyIntro, exportGroups, p.export},
+		{"export", "render the files of a run elsewhere, also while it goes on", export.CopyIntro,
+			append(slices.Clip(engine.StoreGroups), flags.Group{Title: "Export", Names: export.CopyFlags}), p.export},
 		{"check", "verify the integrity of a run's store", checkIntro, engine.StoreGroups, p.check},
-		{"simulate", "serve the embedded model over HTTP", simulated.Intro(), simulateGroups, p.simulate},
+		{"simulate", "serve the embedded model over HTTP", simulated.Intro(), []flags.Group{{Title: "Server", Names: []string{"addr", "latency", "jitter", "fail", "rate_limit", "seed", "stats"}}}, p.simulate},
 		{"version", "print the version", "Usage: hermes-batch version\n", nil, p.version},
 	}
 }
@@ -361,11 +362,8 @@ func (p *program) status(fs *flag.FlagSet) func(context.Context) error {
 	})
 }
 
-var exportGroups = append(slices.Clip(engine.StoreGroups), flags.Group{Title: "Export", Names: export.CopyFlags})
-
 func (p *program) export(fs *flag.FlagSet) func(context.Context) error {
-	c := &export.Copy{}
-	c.Register(fs)
+	c := export.RegisterCopy(fs)
 	return onStore(fs, func(ctx context.Context, path string) error {
 		return c.Write(p.stdout, func(w io.Writer) error { return ctl.Read(ctx, path, "export", c.Args, w, export.Stream) })
 	})
@@ -386,8 +384,6 @@ func (p *program) check(fs *flag.FlagSet) func(context.Context) error {
 		return report.Print(p.stdout)
 	})
 }
-
-var simulateGroups = []flags.Group{{Title: "Server", Names: []string{"addr", "latency", "jitter", "fail", "rate_limit", "seed", "stats"}}}
 
 func (p *program) simulate(fs *flag.FlagSet) func(context.Context) error {
 	o := &simulated.Options{Stats: true}

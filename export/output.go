@@ -62,7 +62,9 @@ func (f *folders) touch(path string) {
 func (f *folders) sync() error {
 	var errs []error
 	for _, dir := range f.changed {
-		errs = append(errs, syncFolder(dir))
+		if err := syncPath(dir); err != nil {
+			errs = append(errs, fmt.Errorf("%w: sync folder %s: %w", ErrWrite, dir, err))
+		}
 	}
 	f.changed = f.changed[:0]
 	return errors.Join(errs...)

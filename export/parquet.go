@@ -130,23 +130,13 @@ var errLate = errors.New("no time left")
 func (r *Renderer) parquetUntil(ctx context.Context, rep *Report, pending int, deadline time.Time) error {
 	p := r.beginParquet()
 	defer p.abort()
-	err := error(nil)
-	if len(rep.In(LeftOut)) > 0 {
-		err = errLate
-	} else {
-		err = r.walk(ctx, span{}, func(o db.Ordinal, out *db.Outcome, v Verdict) error {
-			if v != Kept {
-				return nil
-			}
+	err := errLate
+	if len(rep.In(LeftOut)) == 0 {
+		err = r.parquetRows(ctx, p, func(db.Ordinal, *db.Outcome, Verdict) error {
 			if time.Now().After(deadline) {
 				return errLate
 			}
-			row, err := loadRow(r.store, o, *out)
-			if err != nil {
-				return err
-			}
-			p.add(&row)
-			return p.err
+			return nil
 		})
 	}
 	if errors.Is(err, errLate) {
@@ -157,4 +147,19 @@ func (r *Renderer) parquetUntil(ctx context.Context, rep *Report, pending int, d
 		return err
 	}
 	return r.finishParquet(rep, p, pending)
+}
+
+// parquetRows goes through the whole store for the rows of one file.
+func (r *Renderer) parquetRows(ctx context.Context, p *parquetFile, tell seen) error {
+	return r.walk(ctx, span{}, func(o db.Ordinal, out *db.Outcome, v Verdict) error {
+		if err := tell(o, out, v); err != nil || v != Kept {
+			return err
+		}
+		row, err := loadRow(r.store, o, *out)
+		if err != nil {
+			return err
+		}
+		p.add(&row)
+		return p.err
+	})
 }

@@ -20,13 +20,17 @@ type pass struct {
 	number  int   // of batch; before the first, -1
 }
 
-// pass goes through the whole store; stats and parquet take their part on the way.
-func (r *Renderer) pass(ctx context.Context, rep *Report, stats *collector, parquet *parquetFile) error {
+// seen is told of every outcome of a pass.
+type seen func(db.Ordinal, *db.Outcome, Verdict) error
+
+// pass goes through the whole store; others take their part on the way. There
+// need not be a Parquet file.
+func (r *Renderer) pass(ctx context.Context, rep *Report, tell seen, parquet *parquetFile) error {
 	p := &pass{r: r, rep: rep, merged: r.begin(r.mergedPath()), parquet: parquet, number: -1}
 	defer p.abort()
 	digest := r.ledger.digest()
 	err := r.walk(ctx, span{}, func(o db.Ordinal, out *db.Outcome, v Verdict) error {
-		if err := stats.add(o, out, v); err != nil {
+		if err := tell(o, out, v); err != nil {
 			return err
 		}
 		return p.add(o, out, v)
@@ -96,7 +100,9 @@ func (p *pass) add(o db.Ordinal, out *db.Outcome, v Verdict) error {
 	if err := p.batch.add(line); err != nil || v != Kept {
 		return err
 	}
-	p.parquet.add(&row)
+	if p.parquet != nil {
+		p.parquet.add(&row)
+	}
 	return p.merged.add(line)
 }
 

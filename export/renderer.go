@@ -120,7 +120,7 @@ func (r *Renderer) render(ctx context.Context, mode Mode, rep *Report) error {
 	stats, parquet := newCollector(r), r.beginParquet()
 	defer parquet.abort()
 	return r.steps(
-		func() error { return r.pass(ctx, rep, stats, parquet) },
+		func() error { return r.pass(ctx, rep, stats.add, parquet) },
 		func() error { return r.tables(ctx, rep) },
 		func() error { return r.statistics(rep, stats) },
 		func() error { return r.finishParquet(rep, parquet, stats.pending) },
@@ -139,8 +139,7 @@ func (r *Renderer) steps(all ...func() error) error {
 
 // prepare brings the ledger up to date.
 func (r *Renderer) prepare(mode Mode) error {
-	if tools := r.store.Run().Tools; r.encoder == nil || !slices.Equal(tools, r.tools) {
-		r.tools, r.encoder = tools, newEncoder(tools)
+	if r.retool() {
 		for b := range r.ledger.batches {
 			r.ledger.batches[b].rendered = 0 // the rows' tool_stats have grown
 		}
@@ -157,6 +156,17 @@ func (r *Renderer) prepare(mode Mode) error {
 		r.trustFiles()
 	}
 	return nil
+}
+
+// retool takes the tools that the run has by now, and tells whether there are
+// more than before.
+func (r *Renderer) retool() bool {
+	tools := r.store.Run().Tools
+	if r.encoder != nil && slices.Equal(tools, r.tools) {
+		return false
+	}
+	r.tools, r.encoder = tools, newEncoder(tools)
+	return true
 }
 
 // tables renders the small files that need no conversations.

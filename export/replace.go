@@ -17,7 +17,8 @@ import (
 // disk until they differ: only then the temporary file is made, and what was
 // equal is copied into it. So a file that is up to date costs one reading.
 //
-// Exactly one of commit and abort ends it; abort after commit does nothing.
+// Once it is written it is sealed, and then installed; commit does both. An
+// abort ends it before that, and does nothing after it.
 type replacement struct {
 	path string
 	old  *os.File      // the present file while it agrees, else nil
@@ -25,6 +26,7 @@ type replacement struct {
 	same int64         // bytes that agreed so far
 	tmp  *os.File      // nil while nothing differs
 	out  *bufio.Writer // over tmp
+	made bool          // the new content lies under the temporary name
 }
 
 const bufferSize = 128 << 10
@@ -107,7 +109,7 @@ func (f *replacement) diverge() error {
 	if err != nil {
 		return err
 	}
-	f.tmp = tmp
+	f.tmp, f.made = tmp, true
 	f.out = writers.Get().(*bufio.Writer)
 	f.out.Reset(tmp)
 	if f.same == 0 {
@@ -124,38 +126,70 @@ func (f *replacement) diverge() error {
 // changed. With a proof, new content is read back before that. The caller
 // syncs the folder. On an error the old content stays.
 func (f *replacement) commit(what *proof) (changed bool, err error) {
-	defer f.abort()
+	if err := f.seal(); err != nil {
+		f.abort()
+		return false, err
+	}
+	return f.install(what)
+}
+
+// seal ends the writing and closes all files.
+func (f *replacement) seal() error {
+	defer f.release()
 	if f.tmp == nil {
 		if f.old != nil {
 			if _, err := f.in.Peek(1); err == io.EOF {
 				os.Remove(temporary(f.path)) // of a program that was killed
-				return false, nil
+				return nil
 			}
 		}
 		if err := f.diverge(); err != nil {
-			return false, f.fail(err)
+			return f.fail(err)
 		}
 	}
-	if err := f.out.Flush(); err != nil {
-		return false, f.fail(err)
+	err := f.out.Flush()
+	if err == nil {
+		err = f.tmp.Close()
 	}
+	if err != nil {
+		return f.fail(err)
+	}
+	return nil
+}
+
+// install gives the sealed content its name.
+func (f *replacement) install(what *proof) (changed bool, err error) {
+	defer f.abort()
+	if !f.made {
+		return false, nil
+	}
+	name := temporary(f.path)
 	if what != nil {
-		if err := what.check(f.tmp.Name()); err != nil {
+		if err := what.check(name); err != nil {
 			return false, f.fail(err)
 		}
 	}
-	if err := f.tmp.Sync(); err != nil {
+	if err := syncPath(name); err != nil {
 		return false, f.fail(err)
 	}
-	if err := os.Rename(f.tmp.Name(), f.path); err != nil {
+	if err := os.Rename(name, f.path); err != nil {
 		return false, f.fail(err)
 	}
+	f.made = false
 	return true, nil
 }
 
-// abort drops what was written and removes the temporary file; one that was
-// renamed by commit is no longer there under that name.
+// abort drops what was written and removes the temporary file.
 func (f *replacement) abort() {
+	f.release()
+	if f.made {
+		os.Remove(temporary(f.path))
+		f.made = false
+	}
+}
+
+// release closes what is open.
+func (f *replacement) release() {
 	if f.old != nil {
 		f.old.Close()
 		f.in.Reset(nil)
@@ -164,7 +198,6 @@ func (f *replacement) abort() {
 	}
 	if f.tmp != nil {
 		f.tmp.Close()
-		os.Remove(f.tmp.Name())
 		f.out.Reset(nil)
 		writers.Put(f.out)
 		f.tmp, f.out = nil, nil
@@ -175,15 +208,12 @@ func (f *replacement) fail(err error) error {
 	return fmt.Errorf("%w %s: %w", ErrWrite, f.path, err)
 }
 
-// syncFolder makes renames and removals in a folder durable.
-func syncFolder(path string) error {
-	dir, err := os.Open(path)
+// syncPath makes a file's content durable, or what happened in a folder.
+func syncPath(path string) error {
+	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrWrite, err)
+		return err
 	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil {
-		return fmt.Errorf("%w: sync folder %s: %w", ErrWrite, path, err)
-	}
-	return nil
+	defer f.Close()
+	return f.Sync()
 }

@@ -25,6 +25,8 @@ type Statistics struct {
 	Tools     map[string]ToolRates `json:"tool_statistics"`
 	Reasoning ReasoningShare       `json:"reasoning_statistics"`
 
+	// Finished tells that no prompt of the plan is pending.
+	Finished bool `json:"run_finished"`
 	Counts
 	BadLines int `json:"bad_lines"`
 
@@ -84,18 +86,16 @@ type Durations struct {
 	Launches int     `json:"launches"`
 }
 
-// statistics finishes a collection and renders statistics.json.
+// statistics renders statistics.json from a collection.
 func (r *Renderer) statistics(rep *Report, c *collector) error {
-	stats, err := c.finish()
-	if err != nil {
+	if err := c.report(rep); err != nil {
 		return err
 	}
-	rep.Statistics, rep.Counts = stats, stats.Counts
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(stats); err != nil {
+	if err := enc.Encode(rep.Statistics); err != nil {
 		return err
 	}
 	f := r.begin(r.path("statistics.json"))
@@ -104,6 +104,15 @@ func (r *Renderer) statistics(rep *Report, c *collector) error {
 		return err
 	}
 	return r.finish(rep, f, nil)
+}
+
+// report finishes a collection and puts it into a report.
+func (c *collector) report(rep *Report) error {
+	stats, err := c.finish()
+	if err == nil {
+		rep.Statistics, rep.Counts = stats, stats.Counts
+	}
+	return err
 }
 
 // collector adds outcomes up.
@@ -188,7 +197,7 @@ func (c *collector) finish() (*Statistics, error) {
 	s := &c.stats
 	run := c.store.Run()
 	s.Counts.add(Pending, "", c.pending)
-	s.RunName, s.TotalPrompts = run.Name, s.Total
+	s.RunName, s.TotalPrompts, s.Finished = run.Name, s.Total, c.pending == 0
 	for name, st := range c.tools {
 		s.Tools[name] = ToolRates{st.Count, st.Success, st.Failure, rate(st.Success, st.Count), rate(st.Failure, st.Count)}
 	}

@@ -9,6 +9,13 @@ import (
 	"hermes-batch/db"
 )
 
+// StatusIntro is for the help of a verb that shows a Status.
+const StatusIntro = `Shows the state of a run: counts, and what it is doing now if it goes on.
+
+Usage:
+  hermes-batch status --run_name=NAME | --store=FILE
+`
+
 // Status tells the state of a run: who works on it or how the last session
 // ended, the counts, and how to go on. The counts are those of the last
 // session's filters; what f keeps is kept too. live are lines that only a run

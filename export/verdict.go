@@ -58,14 +58,15 @@ func KeepAll() Filters { return Filters{KeepWithoutReasoning: true, KeepInvalidT
 const (
 	flagReasoning = "keep_without_reasoning"
 	flagInvalid   = "keep_invalid_tools"
+
+	aboutReasoning = "keep prompts in which no turn had reasoning"
+	aboutInvalid   = "keep prompts that called a tool that does not exist in the merged file too"
 )
 
 // Register puts the flags of the filters on fs.
 func (f *Filters) Register(fs *flag.FlagSet) {
-	fs.BoolVar(&f.KeepWithoutReasoning, flagReasoning, f.KeepWithoutReasoning,
-		"keep prompts in which no turn had reasoning")
-	fs.BoolVar(&f.KeepInvalidTools, flagInvalid, f.KeepInvalidTools,
-		"keep prompts that called a tool that does not exist in the merged file too")
+	fs.BoolVar(&f.KeepWithoutReasoning, flagReasoning, f.KeepWithoutReasoning, aboutReasoning)
+	fs.BoolVar(&f.KeepInvalidTools, flagInvalid, f.KeepInvalidTools, aboutInvalid)
 }
 
 // Judge gives the verdict on a recorded outcome; the zero head, of a prompt
