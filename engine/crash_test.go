@@ -87,13 +87,6 @@ func (c *child) kill() {
 	})
 }
 
-func (c *child) wait() {
-	c.t.Helper()
-	if err := c.cmd.Wait(); err != nil {
-		c.t.Fatal(err)
-	}
-}
-
 // committed lists the model turns in the store, as the scripted model counts
 // them.
 func (b *bench) committed() (turns []string) {

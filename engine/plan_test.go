@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -240,6 +241,61 @@ func TestDatasetChangesWhileItIsRead(t *testing.T) {
 			}
 			if rows := b.rows(); !slices.Equal(rows, []uint32{0, 1}) {
 				t.Errorf("the plan is %v now", rows)
+			}
+		})
+	}
+}
+
+// countdown is a context that calls a function when its error was asked for n
+// times: once for each line of a dataset.
+type countdown struct {
+	context.Context
+	n    int
+	then func()
+}
+
+func (c *countdown) Err() error {
+	if c.n--; c.n == 0 {
+		c.then()
+	}
+	return c.Context.Err()
+}
+
+// A start that fails while it plans sends nothing, ends its session in the
+// store, and leaves a run that can be started again.
+func TestStartFailsWhileItPlans(t *testing.T) {
+	for _, fresh := range []bool{true, false} {
+		t.Run(fmt.Sprint("fresh ", fresh), func(t *testing.T) {
+			b := newBench(t, echoes)
+			before := 0
+			if !fresh {
+				b.prompts("a")
+				b.mustRun()
+				before = 1
+			}
+			b.prompts("a", "b", "c")
+			change := &countdown{t.Context(), 4 + 1, func() { b.prompts("a", "b", "x") }}
+			if err := b.run(change, resume); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "changed while it was read") {
+				t.Errorf("error %v", err)
+			}
+			b.model.wantCount(before)
+			b.read(func(s *db.Store) {
+				if last, _, err := s.LastLaunch(); err != nil || !strings.HasPrefix(last.End, "stopped: the dataset changed") {
+					t.Errorf("the session ended as %q (%v)", last.End, err)
+				}
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			interrupt := &countdown{ctx, 4 + 1, cancel}
+			if err := b.run(interrupt, resume); !errors.Is(err, ErrInterrupted) {
+				t.Errorf("error %v", err)
+			}
+			b.model.wantCount(before)
+			b.mustRun(resume)
+			b.wantEnds(answered, answered, answered)
+			b.model.wantCount(3)
+			if got := fmt.Sprint(b.model.seen(0)); got != "[a b x]" {
+				t.Errorf("ran %s", got)
 			}
 		})
 	}

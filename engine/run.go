@@ -78,7 +78,7 @@ func Start(ctx context.Context, o *Options, folder Folder, store *db.Store, deps
 			err = ErrInterrupted
 		}
 		if err != nil && r.store != nil {
-			err = errors.Join(err, r.store.Close())
+			err = errors.Join(err, r.Close(err))
 		}
 	}()
 	if err := r.configure(); err != nil {
@@ -364,7 +364,7 @@ func (r *Run) Close(end error) error {
 	}
 	_ = os.Remove(r.workDir) // if no sandbox is left in it
 	var err error
-	if r.store.Err() == nil {
+	if r.store.Err() == nil && r.launch > 0 {
 		err = r.store.EndLaunch(r.launch, how)
 	}
 	return errors.Join(err, r.store.Close())

@@ -62,8 +62,7 @@ func TestTurnsAndResultsAreDurableBeforeCalls(t *testing.T) {
 
 // A sandbox that the first call needs is recorded together with its turn.
 func TestSandboxIsRecordedBeforeItIsUsed(t *testing.T) {
-	var b *bench
-	b = newBench(t, func(a ask) (int, string) {
+	b := newBench(t, func(a ask) (int, string) {
 		switch a.Turn {
 		case 0:
 			return calls("box", "{}", "box", "{}")

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"hermes-batch/db"
 	"hermes-batch/engine/model"
 	"hermes-batch/tools"
 )
@@ -220,9 +219,4 @@ func readPrefill(path string) ([]model.Message, error) {
 		}
 	}
 	return prefillMessages(list), nil
-}
-
-// storeSettings keeps settings by fingerprint and returns it.
-func storeSettings(s *db.Store, settings *Settings) (db.Hash, error) {
-	return s.PutSettings(settings.Canonical())
 }
