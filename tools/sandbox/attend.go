@@ -27,17 +27,17 @@ func (s *supervisor) attend() int {
 	if s.shell == 0 {
 		return s.leave(true)
 	}
-	timedOut, stopped := s.watch()
-	if stopped {
+	why := s.watch()
+	if why == byStop {
 		// No result: the call is lost, and is said to be.
 		return s.leave(s.end(stopGrace))
 	}
 	clean := true
-	if timedOut {
+	if why != byItself {
 		clean = s.end(s.spec.Grace)
 	}
 	s.drain()
-	s.publish(s.result(timedOut))
+	s.conclude(s.result(why))
 	if !clean {
 		return s.leave(false)
 	}
@@ -92,26 +92,53 @@ func (s *supervisor) drain() {
 	<-s.drained
 }
 
-// watch waits for the shell's end, for the timeout or for a signal to stop.
-func (s *supervisor) watch() (timedOut, stopped bool) {
+// An ending is what brings a command to its end.
+type ending int
+
+const (
+	byItself  ending = iota
+	byTimeout        // or the deadline
+	byKill           // asked for
+	byStop           // the supervisor is told to end
+)
+
+// watch waits for the end of the shell, or for what ends it.
+func (s *supervisor) watch() ending {
 	var timeout <-chan time.Time
 	if s.spec.Timeout > 0 {
 		timeout = time.After(time.Until(s.begun.Add(s.spec.Timeout)))
 	}
+	var kill chan struct{}
+	if s.job != nil {
+		kill = s.job.kill
+	}
 	for {
 		if s.reap(); s.ended {
-			return false, false
+			return byItself
 		}
 		select {
 		case <-s.children:
 		case <-s.stop:
-			return false, true
+			return byStop
 		case <-timeout:
-			return true, false
+			return byTimeout
 		case <-s.deadline:
-			return true, false
+			return byTimeout
+		case <-kill:
+			return byKill
 		}
 	}
+}
+
+// conclude tells how the command ended. Of a job that is told to who asks; the
+// program knows already that it started.
+func (s *supervisor) conclude(r Result) {
+	if s.job == nil {
+		s.publish(r)
+		return
+	}
+	_ = record{Result: &r}.note(s.file)
+	s.job.end(r)
 }
 
 // linger stays as parent of the processes that outlived the shell. It ends
@@ -139,17 +166,22 @@ func (s *supervisor) leave(clean bool) int {
 	return 0
 }
 
-func (s *supervisor) result(timedOut bool) Result {
-	r := Result{Shell: s.spec.Shell, Took: s.took, TimedOut: timedOut}
+func (s *supervisor) result(why ending) Result {
+	r := Result{Took: s.took, TimedOut: why == byTimeout, Killed: why == byKill}
 	if !s.ended {
 		r.Took = time.Since(s.begun)
 	}
-	r.Output, r.Dropped = s.output.text()
-	if state, ok := readState(s.state); ok {
-		r.Shell = state
+	if s.job != nil {
+		r.Output, r.Dropped = s.output.end()
+	} else {
+		r.Output, r.Dropped = s.output.text()
+		r.Shell = s.spec.Shell
+		if state, ok := readState(s.state); ok {
+			r.Shell = state
+		}
 	}
 	switch {
-	case timedOut:
+	case r.TimedOut:
 		r.ExitCode = exitTimeout
 	case s.status.Signaled():
 		r.ExitCode = exitSignal + int(s.status.Signal())

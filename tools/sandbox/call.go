@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +35,8 @@ type record struct {
 	// Group is the process group and session of the shell.
 	Group      int    `json:",omitempty"`
 	GroupStart uint64 `json:",omitempty"`
+	// Job is what the shell is, if it runs in the background.
+	Job *Job `json:",omitempty"`
 	// Result is how the command ended.
 	Result *Result `json:",omitempty"`
 	// Ended says that the supervisor left no process behind.
@@ -133,13 +136,11 @@ func parseRecord(b []byte) (r record) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	for {
 		next := r
-		next.Result = nil
+		next.Job, next.Result = nil, nil
 		if err := d.Decode(&next); err != nil {
 			return r
 		}
-		if next.Result == nil {
-			next.Result = r.Result
-		}
+		next.Job, next.Result = cmp.Or(next.Job, r.Job), cmp.Or(next.Result, r.Result)
 		r = next
 	}
 }

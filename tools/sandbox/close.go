@@ -171,7 +171,7 @@ func discard(ctx context.Context, base string) error {
 	}
 	for _, e := range list {
 		switch e.Name() {
-		case workFolder, callsFolder, nonceFile:
+		case workFolder, callsFolder, jobsFolder, nonceFile:
 		default:
 			return fmt.Errorf("remove %s: it holds %q: %w", base, e.Name(), errForeign)
 		}

@@ -19,6 +19,12 @@ var (
 	ErrKey = errors.New("bad call key")
 	// ErrBusy is returned when a call is started whose key names a call that still runs.
 	ErrBusy = errors.New("call is still running")
+	// ErrNoJob is returned for an id that is not the one of a job of the sandbox.
+	ErrNoJob = errors.New("no such job")
+	// ErrTooManyJobs is returned when a command is started in the background while MaxJobs run.
+	ErrTooManyJobs = errors.New("too many jobs")
+	// ErrInput is returned when a job does not take all of its input: it has ended, its input was closed, or it does not read.
+	ErrInput = errors.New("input is not taken")
 	// ErrSupervisor is returned when a command's supervisor cannot start or ends without a result.
 	ErrSupervisor = errors.New("command supervisor broke")
 )

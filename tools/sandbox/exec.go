@@ -24,6 +24,14 @@ func (l *Local) Exec(ctx context.Context, c Command) (Result, error) {
 		// No shell can be given one: an argument of a program ends there.
 		return Result{Output: []byte("the command holds a NUL byte\n"), ExitCode: exitNoDir, Shell: c.Shell}, nil
 	}
+	if c.Background {
+		// One at a time, so that they are counted.
+		l.starting.Lock()
+		defer l.starting.Unlock()
+		if err := l.roomForJob(); err != nil {
+			return Result{}, fmt.Errorf("run command %s: %w", c.Key, err)
+		}
+	}
 	r, err := l.start(c)
 	if err != nil {
 		return Result{}, fmt.Errorf("run command %s: %w", c.Key, err)
@@ -81,12 +89,17 @@ func (l *Local) spec(file call, c Command) spec {
 	case c.Dir != "":
 		dir = filepath.Join(dir, c.Dir)
 	}
-	return spec{
-		Path: file.path, Script: []byte(c.Script), Shell: c.Shell,
+	s := spec{
+		Path: file.path, Script: []byte(c.Script), Shell: c.Shell, Terminal: c.Terminal,
 		Dir: dir, Chosen: c.Dir != "", Root: l.root, Owned: !l.SharedCwd(),
 		Timeout: c.Timeout, Grace: c.Grace, Deadline: l.opts.Deadline,
 		Head: c.Head, Tail: c.Tail,
 	}
+	if c.Background {
+		s.Socket = l.socket(c.Key)
+		s.Head, s.Tail = 0, JobOutput
+	}
+	return s
 }
 
 // await waits for the report, or ends the command when ctx or the sandbox ends.

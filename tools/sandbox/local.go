@@ -18,10 +18,12 @@ import (
 const DefaultDeadline = 24 * time.Hour
 
 // What lies in a sandbox's folder. Commands start in work; the records of the
-// calls lie outside of it, where a command does not meet them by accident.
+// calls lie outside of it, where a command does not meet them by accident, and
+// so do the sockets of the jobs, which are there from the first job on.
 const (
 	workFolder  = "work"
 	callsFolder = "calls"
+	jobsFolder  = "jobs"
 	nonceFile   = "nonce"
 )
 
@@ -60,6 +62,7 @@ type Local struct {
 	stopping chan struct{} // closed by Close
 	calls    sync.WaitGroup
 	closing  sync.Mutex // held by Close
+	starting sync.Mutex // held while a job is started
 
 	mu     sync.Mutex
 	closed bool
@@ -71,7 +74,9 @@ var _ Sandbox = (*Local)(nil)
 
 // OpenLocal creates the sandbox in opts.Base, or opens it again if opts names a
 // nonce. It returns ErrCwd if the row's cwd cannot be used, and ErrLost if the
-// folder does not hold the nonce.
+// folder does not hold the nonce, or if a job is gone that nobody saw end:
+// because the sandbox was closed, its supervisor killed or the machine started
+// anew. What is left of such a sandbox is ended.
 func OpenLocal(opts LocalOptions) (*Local, error) {
 	l, err := newLocal(opts)
 	if err != nil {
@@ -191,6 +196,13 @@ func (l *Local) reopen() error {
 		return fmt.Errorf("open sandbox %s: no work folder: %w", l.base, ErrLost)
 	}
 	l.boot, l.reopened = boot, true
+	id, err := l.lostJob()
+	if err != nil {
+		return fmt.Errorf("open sandbox %s: %w", l.base, err)
+	}
+	if id != "" {
+		return errors.Join(fmt.Errorf("open sandbox %s: job %s is gone: %w", l.base, id, ErrLost), l.Close(context.Background(), false))
+	}
 	return nil
 }
 

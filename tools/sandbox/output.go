@@ -74,6 +74,21 @@ func (o *output) text() ([]byte, int64) {
 	return append(text, replaceInvalid(short)...), dropped
 }
 
+// end renders the end of what was written, as far as it is kept, and returns
+// the number of bytes before it.
+func (o *output) end() ([]byte, int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	tail := append(append([]byte(nil), o.tail[o.next:]...), o.tail[:o.next]...)
+	dropped := o.total - int64(len(tail))
+	if dropped > 0 {
+		short := cutStart(tail)
+		dropped += int64(len(tail) - len(short))
+		tail = short
+	}
+	return replaceInvalid(tail), dropped
+}
+
 // cutEnd drops the bytes of a last character that is not whole.
 func cutEnd(b []byte) []byte {
 	for i := len(b) - 1; i >= 0 && i > len(b)-utf8.UTFMax; i-- {

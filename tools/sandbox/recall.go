@@ -40,6 +40,8 @@ func (l *Local) recall(ctx context.Context, c call, key string) (Result, CallSta
 		switch {
 		case err != nil:
 			return Result{}, CallNever, err
+		case r.Job != nil && (held || r.Result != nil):
+			return Result{Job: r.Job, Recovered: true}, CallDone, nil
 		case r.Result != nil:
 			r.Result.Recovered = true
 			return *r.Result, CallDone, nil

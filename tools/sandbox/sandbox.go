@@ -12,17 +12,22 @@ type Sandbox interface {
 	// Exec runs a command and waits for it. An error means that the sandbox is
 	// broken; a non-zero exit, a timeout or a folder that is gone are Results.
 	// When ctx ends, the command is ended without a result and Exec returns
-	// ctx's error; a later Recall says CallLost.
+	// ctx's error; a later Recall says CallLost. A command in the background
+	// is only started; Exec returns ErrTooManyJobs if MaxJobs run.
 	Exec(ctx context.Context, c Command) (Result, error)
 
 	// Recall says what became of a call of an earlier session of the program.
 	// It waits for a command that still runs, and ends what is left of one
-	// that nobody watches any more.
+	// that nobody watches any more. Of a command in the background it returns
+	// what Exec does.
 	Recall(ctx context.Context, key string) (Result, CallState, error)
 
 	// Begin marks a call that the program carries out itself as begun, so that
 	// Recall says CallLost if the program does not survive it.
 	Begin(key string) error
+
+	// Jobs gives access to the commands that run in the background.
+	Jobs() Jobs
 
 	// Files gives access to the files inside the sandbox's roots.
 	Files() Files
@@ -44,13 +49,22 @@ type Command struct {
 	Dir string
 	// Shell is the state to start from; the zero value is a new shell.
 	Shell Shell
+	// Background starts the command as a Job, which lives until the sandbox is
+	// closed. Its standard input is open, and its shell's state goes nowhere.
+	Background bool
+	// Terminal gives the command a terminal of its own, of TerminalRows and
+	// TerminalColumns, instead of pipes. In the foreground nobody types there:
+	// the first read finds the end of the input. As on every terminal, what
+	// the shell leaves running is hung up when it ends.
+	Terminal bool
 	// Timeout ends the command; zero leaves it to the sandbox's own deadline.
 	Timeout time.Duration
 	// Grace lies between the polite and the forced end at the timeout; zero is
 	// DefaultGrace.
 	Grace time.Duration
 	// Head and Tail are the bytes kept of the beginning and the end of the
-	// output; both zero are DefaultHead and DefaultTail.
+	// output; both zero are DefaultHead and DefaultTail. In the background the
+	// last JobOutput bytes are kept instead.
 	Head, Tail int
 }
 
@@ -85,12 +99,17 @@ type Result struct {
 	Signal string
 	// TimedOut says that the timeout ended the command.
 	TimedOut bool
+	// Killed says that Jobs.Kill ended the command.
+	Killed bool `json:",omitempty"`
 	// Shell is the state after the command; as before where it is unknown.
 	Shell Shell
 	// Took is the command's wall time.
 	Took time.Duration
 	// Recovered says that Recall found the result.
 	Recovered bool
+	// Job is what a command in the background became; nil if it could not be
+	// started, which the rest tells. With a Job nothing else is set.
+	Job *Job `json:",omitempty"`
 }
 
 // A CallState is what Recall knows of a call.

@@ -44,8 +44,12 @@ type spec struct {
 	Chosen bool
 	// Root is where the shell is put when its folder is gone; Owned says that
 	// it may be made again if it is gone as well.
-	Root       string
-	Owned      bool
+	Root     string
+	Owned    bool
+	Terminal bool
+	// Socket is where a command in the background is reached; "" keeps it in
+	// the foreground.
+	Socket     string
 	Timeout    time.Duration
 	Grace      time.Duration
 	Deadline   time.Duration
@@ -84,9 +88,10 @@ type supervisor struct {
 	deadline <-chan time.Time
 
 	output  *output
-	pipe    *os.File      // from which the output comes
+	pipe    *os.File      // from which the output comes, the other side of a terminal
 	drained chan struct{} // closed when it has come, see drain
 	state   *os.File      // what the shell leaves
+	job     *jobServer    // nil for a command in the foreground
 
 	shell  int // pid and process group; 0 if there was none to start
 	ended  bool
@@ -120,6 +125,12 @@ func (s *supervisor) begin(in io.Reader) error {
 	// The shell leaves its state in a file of this process, which it may not
 	// open if the binary is one that its user can run but not read.
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)
+	if s.spec.Socket != "" {
+		var err error
+		if s.job, err = listenAt(s.spec.Socket); err != nil {
+			return err
+		}
+	}
 	if err := os.Chdir(s.spec.Dir); err != nil {
 		s.refuse(err)
 		return nil
@@ -179,24 +190,20 @@ func (s *supervisor) start() error {
 // fork starts the shell. The record comes first: a command that may have had
 // an effect is never taken for one that did not begin.
 func (s *supervisor) fork(shell, text string, env []string, script, state *os.File) error {
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	in, out, input, err := s.streams()
 	if err != nil {
 		return err
 	}
-	defer null.Close()
-	var w *os.File
-	if s.pipe, w, err = os.Pipe(); err != nil {
-		return err
-	}
-	defer w.Close()
+	defer in.Close()
+	defer out.Close()
 	if err := s.noteBegin(); err != nil {
 		return err
 	}
 	s.begun = time.Now()
 	s.shell, err = syscall.ForkExec(shell, []string{filepath.Base(shell), "-c", text}, &syscall.ProcAttr{
 		Env:   env,
-		Files: []uintptr{null.Fd(), w.Fd(), w.Fd(), scriptFd: script.Fd(), envFd: state.Fd()},
-		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
+		Files: []uintptr{in.Fd(), out.Fd(), out.Fd(), scriptFd: script.Fd(), envFd: state.Fd()},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: s.spec.Terminal, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
 		s.shell = 0
@@ -206,6 +213,9 @@ func (s *supervisor) fork(shell, text string, env []string, script, state *os.Fi
 	go s.collect()
 	// Not to pin the folder while background processes are watched.
 	_ = os.Chdir("/")
+	if s.job != nil {
+		return s.announce(input)
+	}
 	s.noteGroup()
 	return nil
 }

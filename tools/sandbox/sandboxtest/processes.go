@@ -155,6 +155,7 @@ func testRecall(t *testing.T, s *session) {
 
 func testClose(t *testing.T, s *session) {
 	s.sh(t, "sleep 300 & echo x >file")
+	id := s.start(t, sandbox.Command{Script: "sleep 300"}).ID
 	for _, remove := range []bool{false, false, true, true} {
 		if err := s.box.Close(t.Context(), remove); err != nil {
 			t.Fatalf("Close(%v): %v", remove, err)
@@ -162,6 +163,10 @@ func testClose(t *testing.T, s *session) {
 	}
 	_, execErr := s.box.Exec(t.Context(), sandbox.Command{Key: s.key(), Script: "true"})
 	_, _, recallErr := s.box.Recall(t.Context(), "0-1-1")
+	_, listJobsErr := s.box.Jobs().List(t.Context())
+	_, waitErr := s.box.Jobs().Wait(t.Context(), id, 0)
+	_, writeJobErr := s.box.Jobs().Write(t.Context(), id, nil, true)
+	_, killErr := s.box.Jobs().Kill(t.Context(), id)
 	files := s.box.Files()
 	_, readErr := files.ReadFile("file", 10)
 	_, openErr := files.Open("file")
@@ -170,6 +175,7 @@ func testClose(t *testing.T, s *session) {
 	_, listErr := files.ReadDir(".")
 	for name, err := range map[string]error{
 		"Exec": execErr, "Recall": recallErr, "Begin": s.box.Begin(s.key()), "ReadFile": readErr, "Open": openErr,
+		"Jobs.List": listJobsErr, "Jobs.Wait": waitErr, "Jobs.Write": writeJobErr, "Jobs.Kill": killErr,
 		"WriteFile": writeErr, "Stat": statErr, "ReadDir": listErr, "Remove": files.Remove("file"), "Rename": files.Rename("file", "x"),
 	} {
 		if !errors.Is(err, sandbox.ErrClosed) {
@@ -179,10 +185,15 @@ func testClose(t *testing.T, s *session) {
 }
 
 func testCloseEnds(t *testing.T, s *session) {
-	failed := make(chan error, 1)
+	failed := make(chan error, 2)
 	key := s.key()
 	go func() {
 		_, err := s.box.Exec(context.WithoutCancel(t.Context()), sandbox.Command{Key: key, Script: "touch ready; sleep 100"})
+		failed <- err
+	}()
+	job := s.start(t, sandbox.Command{Script: `trap "" TERM; sleep 100; sleep 100`, Terminal: true})
+	go func() {
+		_, err := s.box.Jobs().Wait(context.WithoutCancel(t.Context()), job.ID, time.Minute)
 		failed <- err
 	}()
 	eventually(t, "the command runs", exists(s.box.Files(), "ready"))
@@ -193,7 +204,9 @@ func testCloseEnds(t *testing.T, s *session) {
 	if took := time.Since(start); took > 8*time.Second {
 		t.Errorf("Close took %v", took)
 	}
-	if err := <-failed; !errors.Is(err, sandbox.ErrClosed) {
-		t.Errorf("Exec = %v, want ErrClosed", err)
+	for range 2 {
+		if err := <-failed; !errors.Is(err, sandbox.ErrClosed) {
+			t.Errorf("Exec or Wait = %v, want ErrClosed", err)
+		}
 	}
 }

@@ -20,6 +20,7 @@ const (
 // Conformance runs the suite. open returns a new, empty sandbox each time; the
 // suite closes it.
 func Conformance(t *testing.T, open func(t *testing.T) sandbox.Sandbox) {
+	t.Setenv(canary, canaryValue)
 	s := suite{open}
 	for _, test := range []struct {
 		name string
@@ -37,6 +38,17 @@ func Conformance(t *testing.T, open func(t *testing.T) sandbox.Sandbox) {
 		{"background", testBackground},
 		{"cancel", testCancel},
 		{"recall", testRecall},
+		{"job", testJob},
+		{"job input", testJobInput},
+		{"job state", testJobState},
+		{"job list", testJobList},
+		{"job wait", testJobWait},
+		{"job output", testJobOutput},
+		{"job kill", testJobKill},
+		{"job limit", testJobLimit},
+		{"terminal", testTerminal},
+		{"terminal end", testTerminalEnd},
+		{"terminal job", testTerminalJob},
 		{"concurrent", testConcurrent},
 		{"close", testClose},
 		{"close ends commands", testCloseEnds},
@@ -53,7 +65,7 @@ type suite struct {
 }
 
 func (s suite) run(t *testing.T, test func(*testing.T, *session)) {
-	t.Setenv(canary, canaryValue)
+	t.Parallel() // most of them mostly wait
 	box := s.open(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
