@@ -204,3 +204,12 @@ func indices(t testing.TB, file string) []int {
 	}
 	return all
 }
+
+// counted are the counts in a JSON file.
+func counted(t testing.TB, data string) (c Counts) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(data), &c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

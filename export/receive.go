@@ -105,7 +105,10 @@ func (r *receiver) claim(run string) error {
 		r.vain = nil
 		return fmt.Errorf("%w: --out: another export writes to %s", ErrRefused, r.dir)
 	}
-	if _, err := lock.WriteAt([]byte(run+"\n"), 0); err != nil {
+	if len(r.vain) == 0 {
+		return nil
+	}
+	if _, err := lock.WriteString(run + "\n"); err != nil {
 		return fmt.Errorf("%w: %w", ErrWrite, err)
 	}
 	return nil
@@ -116,6 +119,9 @@ func (r *receiver) claim(run string) error {
 func (r *receiver) inspect(mark, run string) error {
 	data, err := os.ReadFile(mark)
 	switch {
+	case err == nil && len(data) == 0: // of a program that was killed
+		r.vain = []string{mark}
+		return nil
 	case err == nil && strings.TrimSpace(string(data)) != run:
 		return fmt.Errorf("%w: --out: %s holds an export of another run", ErrRefused, r.dir)
 	case err == nil:
