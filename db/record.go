@@ -95,8 +95,11 @@ type Rejected struct {
 	Raw     []byte        `json:"-"`
 	Request Hash          `json:"request,omitzero"`
 	Usage   Usage         `json:"usage,omitzero"`
-	Why     string        `json:"why"`
-	Status  int           `json:"status,omitempty"` // of HTTP
+	Why     string        `json:"why"` // "continued": Text is the beginning of the turn that follows
+	Text    string        `json:"text,omitempty"`
+	Thought string        `json:"thought,omitempty"` // its reasoning
+	Tries   int           `json:"tries,omitempty"`   // requests sent for a continued reply
+	Status  int           `json:"status,omitempty"`  // of HTTP
 	Launch  int           `json:"launch"`
 	At      time.Time     `json:"at,omitzero"`
 	Took    time.Duration `json:"took_ns"`

@@ -65,6 +65,10 @@ func (f *facts) add(rec db.Record) {
 		f.active.add(r.Launch, r.At)
 		f.spent = f.spent.Add(r.Usage)
 		f.modelTime += r.Took
+		if r.Why == whyContinued { // a part of the turn that follows
+			f.usage = f.usage.Add(r.Usage)
+			f.turnTries += r.Tries
+		}
 	case *db.Result:
 		f.addResult(r)
 	case *db.Rerun:

@@ -30,18 +30,19 @@ type session struct {
 	prompt db.Prompt
 	log    *db.Log
 
-	attempt  int // number of the current one
-	position int // steps in the thread
-	offer    *offer
-	set      *Settings
-	settings db.Hash
-	conv     *model.Conversation
-	facts    facts
-	shell    sandbox.Shell
-	turn     *openTurn // the last one
-	turns    int
-	invalid  int // turns in a row without a call that can be run
-	losses   int // sandboxes lost since the last retry
+	attempt   int // number of the current one
+	position  int // steps in the thread
+	offer     *offer
+	set       *Settings
+	settings  db.Hash
+	conv      *model.Conversation
+	facts     facts
+	shell     sandbox.Shell
+	turn      *openTurn // the last one
+	turns     int
+	invalid   int // turns in a row without a call that can be run
+	losses    int // sandboxes lost since the last retry
+	continued continued
 
 	box     workspace
 	limit   *deadline
@@ -193,6 +194,8 @@ func (s *session) over() (end, bool) {
 		return end{end: endIncomplete, reason: reasonMaxTurns}, true
 	case len(entry.ToolCalls) > 0:
 		return end{}, false
+	case s.turn.Finish == finishCut:
+		return end{end: endPartial, reason: reasonCutReplies}, true
 	case s.turn.Finish == finishRefusal:
 		return end{end: endIncomplete, reason: reasonRefusal}, true
 	case isBlank(entry.Value):
@@ -219,14 +222,20 @@ func (s *session) unfit() (end, bool) {
 // ask calls the model and commits its reply.
 func (s *session) ask(ctx context.Context) error {
 	s.resumed = false
-	request := db.Hash(s.conv.Hash())
-	reply, err := s.run.client.Complete(ctx, s.conv, s.limit.waiting)
+	conv := s.continued.apply(s.conv)
+	request := db.Hash(conv.Hash())
+	reply, err := s.run.client.Complete(ctx, conv, s.limit.waiting)
 	if err != nil {
 		return s.unanswered(err, request)
 	}
 	s.reject(reply.Rejected, request)
+	if s.continued.open(reply) {
+		s.append(s.run.continuedOf(reply, request))
+		return s.durable()
+	}
 	turn := s.run.turnOf(reply)
 	turn.Request = request
+	turn.Entry.Value, turn.Entry.Reasoning = s.continued.whole(turn.Entry.Value, turn.Entry.Reasoning)
 	s.run.progress.turn(s.ord, turn)
 	recs := []db.Record{turn}
 	box, err := s.earlyBox(ctx, turn)
@@ -301,6 +310,8 @@ func (s *session) apply(attempt, step int, rec db.Record) {
 		s.applyResult(r)
 	case *db.Rerun:
 		s.turn.reruns[r.Call]++
+	case *db.Rejected:
+		s.continued.add(r)
 	}
 	s.position++
 }
@@ -308,6 +319,7 @@ func (s *session) apply(attempt, step int, rec db.Record) {
 func (s *session) applyTurn(attempt, step int, t *db.Turn) {
 	s.turn = &openTurn{Turn: t, attempt: attempt, step: step, position: s.position, reruns: map[int]int{}}
 	s.turns++
+	s.continued = nil
 	s.conv.Append(assistantMessage(t))
 	for i := range t.Entry.ToolCalls {
 		if _, problem := s.check(i); problem == nil {
@@ -351,6 +363,7 @@ func (s *session) reset(recs []db.Record) error {
 	s.conv = model.NewConversation(s.set.params(s.run.endpoint.Kind, s.offer.definitions, s.prompt, s.ord), s.prompt.Text)
 	s.facts = newFacts()
 	s.turn, s.turns, s.position, s.invalid, s.losses = nil, 0, 0, 0, 0
+	s.continued = nil
 	s.shell = sandbox.Shell{}
 	return nil
 }

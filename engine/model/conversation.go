@@ -3,6 +3,8 @@ package model
 import (
 	"encoding/json"
 	"hash"
+	"maps"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -99,6 +101,17 @@ func (c *Conversation) Append(messages ...Message) {
 			c.ids[call.ID] = true
 		}
 	}
+}
+
+// Clone returns a conversation with the same messages that goes on by itself.
+func (c *Conversation) Clone() *Conversation {
+	sum, err := c.hash.(hash.Cloner).Clone()
+	if err != nil {
+		panic(err) // sha256 never refuses
+	}
+	twin := *c
+	twin.hash, twin.messages, twin.ids = sum, slices.Clip(c.messages), maps.Clone(c.ids)
+	return &twin
 }
 
 // Turns returns the number of assistant messages after the prompt.
