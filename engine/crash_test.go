@@ -255,11 +255,11 @@ func TestKilledDuringACommand(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		supervisor bool // is killed as well
-		runs       string
+		wait       string
 		reruns     int
 	}{
-		{"alone", false, `once\\n`, 0},
-		{"with its supervisor", true, `once\\n`, 1},
+		{"alone", false, `until [ -e ~/go ]; do sleep 0.02; done`, 0},
+		{"with its supervisor", true, `[ -e ~/go ] || { sleep 600; exit; }`, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t, func(a ask) (int, string) {
@@ -267,7 +267,7 @@ func TestKilledDuringACommand(t *testing.T) {
 				case 0:
 					return shell("mkdir d; cd d; export A=b")
 				case 1:
-					return shell(`touch ~/begun; sleep 1; echo once >> log; echo $A`)
+					return shell("touch ~/begun; " + c.wait + "; echo once >> log; echo $A")
 				case 2:
 					return shell("cat log; echo $A")
 				}
@@ -286,12 +286,18 @@ func TestKilledDuringACommand(t *testing.T) {
 				killSupervisor(t, killed.cmd.Process.Pid)
 			}
 			killed.kill()
+			goOn := func() { writeFile(t, filepath.Join(work, "go"), "") }
+			if c.supervisor {
+				goOn()
+			} else {
+				time.AfterFunc(200*time.Millisecond, goOn)
+			}
 			b.mustRun(resume)
 			b.wantEnds(answered)
 			b.model.wantCount(4)
 			b.model.wantOnce()
 			talk := b.talk(0)
-			if last := talk[len(talk)-1]; !strings.Contains(last, c.runs+`b\\n`) || strings.Count(last, "once") != 1 {
+			if last := talk[len(talk)-1]; !strings.Contains(last, `once\\nb\\n`) || strings.Count(last, "once") != 1 {
 				t.Errorf("the model was told %s", last)
 			}
 			if out := b.outcome(0); out.ToolReruns != c.reruns || out.Attempts != 1 || out.ToolStats["terminal"] != (db.ToolStat{Count: 3, Success: 3}) {

@@ -30,7 +30,7 @@ func TestWorkersTakeSinglePrompts(t *testing.T) {
 		}
 		select {
 		case <-full:
-		case <-time.After(10 * time.Second):
+		case <-time.After(30 * time.Second):
 			t.Error("the workers do not work side by side")
 		}
 		return says("done")

@@ -133,7 +133,7 @@ func TestReadOnlyCallsRunSideBySide(t *testing.T) {
 	})
 	b.offer(wait("one", func() { <-second }), wait("two", func() { close(second) }), wait("three", func() {}))
 	b.prompts("a")
-	b.mustRun(func(o *Options) { o.PromptTimeout = 20 * time.Second })
+	b.mustRun(func(o *Options) { o.PromptTimeout = time.Minute })
 	if talk := b.talk(0); !strings.Contains(talk[len(talk)-1], `\"one\" \"two\" \"three\"`) {
 		t.Errorf("conversation %q", talk)
 	}
@@ -186,7 +186,7 @@ func TestCalls(t *testing.T) {
 		{"a good call", "calculator", `{"expression":"17*23"}`, tools.StatusOK, "391"},
 		{"a tool's own error", "calculator", `{"expression":"1/0"}`, tools.StatusError, "error"},
 		{"a command that fails", "terminal", `{"command":"echo no; exit 3"}`, tools.StatusOK, `"exit_code":3`},
-		{"a timeout", "terminal", `{"command":"echo begun; sleep 60","timeout":1}`, tools.StatusTimeout, "begun"},
+		{"a timeout", "terminal", `{"command":"echo begun; sleep 60","timeout":2}`, tools.StatusTimeout, "begun"},
 		{"a name that does not exist", "made_up", `{}`, statusInvalidTool, `there is no tool \"made_up\"; available tools: calculator, `},
 		{"a tool that is not offered", "browser_click", `{}`, statusNotOffered, `\"browser_click\" is not available here; available tools: calculator, `},
 		{"a missing argument", "terminal", `{}`, tools.StatusBadArguments, "command"},

@@ -102,7 +102,7 @@ func TestInterruptCutsModelCallsOff(t *testing.T) {
 	b.prompts("a", "b")
 	began := time.Now()
 	b.interruptedRun(interrupt, oneWorker, grace(100*time.Millisecond))
-	if took := time.Since(began); took > 5*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("the stop took %s", took)
 	}
 	b.wantEnds("", "")
