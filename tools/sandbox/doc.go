@@ -2,10 +2,11 @@
 //
 // A [Sandbox] belongs to one attempt of one session. It runs shell commands,
 // carries the shell's folder and exported environment from one command to the
-// next, reads and writes files inside its work folder, and can be asked after a
-// restart what became of a command that was running. [Local] is the
-// implementation on this machine (Linux); the package sandboxtest holds the
-// suite that every implementation passes.
+// next, keeps commands in the background as [Jobs], reads and writes files
+// inside its work folder, and can be asked after a restart what became of a
+// command that was running. [Local] is the implementation on this machine
+// (Linux); the package sandboxtest holds the suite that every implementation
+// passes.
 //
 // # Commands outlive the program
 //
@@ -32,6 +33,23 @@
 // deadline. It knows nothing of the program but its standard input and output,
 // and works as well in a container without anything inherited.
 //
+// # Jobs
+//
+// The supervisor of a command in the background says at once that the job runs,
+// keeps the end of its output and the other side of its standard input, and
+// answers questions on a socket. The program keeps nothing, so that jobs go on
+// if it dies, and are reached again when the sandbox is opened again:
+//
+//	program ── question ──► Base/jobs/KEY ──► supervisor ── input, signals ──► the job
+//	   ▲                        (socket)      │  ▲                               │
+//	   └────────── answer ────────────────────┘  └─────────── output ────────────┘
+//
+// How a job ended is the last line in the call's file, as for any command; from
+// then on that is what answers. A job without a supervisor and without that line
+// is gone, and nobody knows how it ended. The sandbox is lost then: a session
+// that goes on would count on what is not there any more. Closing a sandbox
+// while jobs run makes them such.
+//
 // # For main and for tests
 //
 // The main function calls [Supervise] before it does anything else when the
@@ -48,6 +66,10 @@
 //   - If a supervisor is killed, what is left is found by the shell's session
 //     and by a variable in the environment. A process that has left both goes
 //     on.
+//   - A job's processes that outlive its shell live on, but are no longer
+//     reached: neither their output nor Kill.
+//   - A command in a terminal that asks whoever sits there waits until its
+//     timeout.
 //   - Under `set -x` bash shows one more level of nesting than under bash -c.
 //   - The call's file must lie on a file system with working locks.
 //

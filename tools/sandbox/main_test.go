@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// jobMark before a script makes the program start it in the background.
+const jobMark = "#job\n"
+
 // program opens a new sandbox in base, tells its nonce and runs the scripts,
 // one call each; then it waits to be killed.
 func program(base, cwd string, scripts []string) int {
@@ -38,7 +41,8 @@ func program(base, cwd string, scripts []string) int {
 	}
 	fmt.Println(l.Nonce())
 	for i, script := range scripts {
-		r, err := l.Exec(context.Background(), Command{Key: fmt.Sprint(i), Script: script})
+		c := Command{Key: fmt.Sprint(i), Script: script, Background: strings.HasPrefix(script, jobMark)}
+		r, err := l.Exec(context.Background(), c)
 		fmt.Println(r.ExitCode, err)
 	}
 	select {}
