@@ -356,3 +356,46 @@ func TestLeftOverFoldersAreSwept(t *testing.T) {
 		t.Errorf("folders %q, want those of the failed prompt and of others", left)
 	}
 }
+
+// Background processes of a session that a killed program left end with the
+// session, also if the resume needs no sandbox any more.
+func TestKilledWithBackgroundProcess(t *testing.T) {
+	reached := make(chan bool, 1)
+	first := true
+	b := newBench(t, func(a ask) (int, string) {
+		if a.Turn == 0 {
+			return shell("sleep 300 >/dev/null 2>&1 & echo $! > pid")
+		}
+		if first {
+			first = false
+			reached <- true
+			<-a.Gone
+		}
+		return says("done")
+	})
+	b.prompts("a")
+	killed := b.child()
+	<-reached
+	found, _ := filepath.Glob("state/*/0-0-a0/work/pid")
+	if len(found) != 1 {
+		t.Fatalf("work folders with a pid: %q", found)
+	}
+	text, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil || syscall.Kill(pid, 0) != nil {
+		t.Fatalf("the background process %q does not run: %v", text, err)
+	}
+	killed.kill()
+	b.mustRun(resume)
+	b.wantEnds(answered)
+	if left := folders(t); len(left) > 0 {
+		t.Errorf("folders %q are left", left)
+	}
+	if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && !strings.Contains(string(status), ") Z ") {
+		t.Errorf("the background process still runs: %s", status)
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
