@@ -75,12 +75,13 @@ func (s *session) runCalls(ctx context.Context) error {
 }
 
 // sideBySide counts the open calls from the next one on that may run beside
-// each other: known tools without any state, that only read.
+// each other: known tools that only read. The first one that needs the sandbox
+// begins a group of its own, so that the results before it do not depend on it.
 func (s *session) sideBySide() int {
 	n := 0
 	for i := s.turn.answered; i < len(s.turn.Entry.ToolCalls); i++ {
 		tool, refused := s.check(i)
-		if refused != nil || !tool.Spec().ReadOnly || tool.Spec().State != tools.StateNone {
+		if refused != nil || !tool.Spec().ReadOnly || n > 0 && s.box.box == nil && tool.Spec().State != tools.StateNone {
 			break
 		}
 		n++
@@ -96,7 +97,11 @@ func (s *session) runGroup(ctx context.Context, n int) error {
 	began := s.run.now()
 	for k := range n {
 		tool, _ := s.check(first + k)
-		call := s.callOf(first+k, nil)
+		box, err := s.boxFor(ctx, tool)
+		if err != nil {
+			return errors.Join(err, group.Wait())
+		}
+		call := s.callOf(first+k, box)
 		group.Go(func() (err error) {
 			defer func() {
 				if p := recover(); p != nil {
