@@ -90,6 +90,9 @@ func setupScript(env *testscript.Env) error {
 	}
 	env.Setenv("PATH", bin+":"+env.Getenv("PATH"))
 	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, ".state"))
+	if os.Getenv("GORACE") == "" {
+		env.Setenv("GORACE", "atexit_sleep_ms=20") // of the race detector; a second by default
+	}
 	env.Values[scriptKey{}] = &script{programs: map[string]*scriptProgram{}, kept: map[string]tree{}, patterns: map[string][]string{}, env: slices.Clone(env.Vars)}
 	return nil
 }
