@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -134,8 +135,10 @@ func TestKilledAgainAndAgain(t *testing.T) {
 	clean.prompts(texts...)
 	clean.mustRun()
 	var want [][]string
+	var facts []db.Outcome
 	for i := range prompts {
 		want = append(want, clean.talk(i))
+		facts = append(facts, clean.outcome(i))
 	}
 
 	random := rand.New(rand.NewPCG(1, uint64(os.Getpid())))
@@ -185,8 +188,9 @@ func TestKilledAgainAndAgain(t *testing.T) {
 		if got := b.talk(i); !slices.Equal(got, want[i]) && out.ToolReruns == 0 {
 			t.Errorf("prompt %d:\n%s\nwant\n%s", i, strings.Join(got, "\n"), strings.Join(want[i], "\n"))
 		}
-		if out.APICalls != turns || out.Attempts != 1 {
-			t.Errorf("outcome %+v", out)
+		if f := facts[i]; out.APICalls != turns || out.Attempts != 1 || out.Usage != f.Usage || out.Spent != f.Spent || out.Tries != f.Tries ||
+			out.ReasonedTurns != f.ReasonedTurns || !maps.Equal(out.ToolStats, f.ToolStats) {
+			t.Errorf("outcome\n%+v\nwant\n%+v", out, f)
 		}
 	}
 	if left := folders(t); len(left) > 0 {
