@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -75,19 +77,31 @@ func cmdModel(ts *testscript.TestScript, neg bool, args []string) {
 	embedded, err := simulated.New(simulated.Options{})
 	ts.Check(err)
 	e := &endpoint{model: embedded, held: make(chan struct{})}
-	server := httptest.NewServer(e)
-	ts.Defer(func() { e.release(); server.Close() })
+	scriptOf(ts).endpoint = e
 	switch {
 	case !neg && len(args) == 0:
 	case !neg && len(args) == 1 && args[0] == "gone":
-		server.Close()
+		ts.Setenv("MODEL", fmt.Sprintf("http://127.0.0.1:%d/v1", deafPort(ts)))
+		return
 	case !neg && len(args) == 2 && args[0] == "hold":
 		e.hold = compile(ts, args[1])
 	default:
 		ts.Fatalf("usage: model [hold PATTERN | gone]")
 	}
+	server := httptest.NewServer(e)
+	ts.Defer(func() { e.release(); server.Close() })
 	ts.Setenv("MODEL", server.URL+"/v1")
-	scriptOf(ts).endpoint = e
+}
+
+// deafPort reserves a port on which nobody listens.
+func deafPort(ts *testscript.TestScript) int {
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	ts.Check(err)
+	ts.Defer(func() { _ = syscall.Close(socket) })
+	ts.Check(syscall.Bind(socket, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
+	address, err := syscall.Getsockname(socket)
+	ts.Check(err)
+	return address.(*syscall.SockaddrInet4).Port
 }
 
 func (e *endpoint) release() {
