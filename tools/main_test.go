@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"hermes-batch/tools/sandbox"
@@ -46,7 +47,7 @@ func newSession(t *testing.T) *session {
 func (s *session) call(args string) *Call {
 	s.calls++
 	return &Call{
-		Args: json.RawMessage(args), Key: "1-2-" + string(rune('a'+s.calls)),
+		Args: json.RawMessage(args), Key: "1-2-" + strconv.Itoa(s.calls),
 		Sandbox: s.box, Shell: s.shell,
 	}
 }

@@ -29,10 +29,14 @@ func TestTerminalResults(t *testing.T) {
 		{`{"command":""}`, `{"output":"","exit_code":0,"error":null}`, StatusOK},
 		{`{"command":"rm -rf /"}`, `{"output":"","exit_code":-1,"error":"BLOCKED: removing a system folder or the home folder is never run. Do it another way, or leave it out.","status":"blocked"}`, StatusBlocked},
 		{`{"command":"true","workdir":"~/x"}`, `{"error":"~/x: ~ is not understood here; give a relative path, or an absolute one inside ` + s.box.Root() + `"}`, StatusError},
-		{`{"command":"sleep 9","timeout":601}`, `{"error":"bad arguments for terminal: \"timeout\" must be an integer of at least 1 and at most 600, not 601. Expected: command (required), timeout, workdir. Given: command, timeout."}`, StatusBadArguments},
-		{`{"command":"sleep 9","background":true}`, `{"error":"bad arguments for terminal: \"background\" is not available: commands run in the foreground in this version; end a command with & to leave it running. Expected: command (required), timeout, workdir. Given: command, background."}`, StatusBadArguments},
+		{`{"command":"sleep 9","timeout":601}`, `{"error":"bad arguments for terminal: \"timeout\" must be an integer of at least 1 and at most 600, not 601. Expected: command (required), background, timeout, workdir, pty. Given: command, timeout."}`, StatusBadArguments},
+		{`{"command":"sleep 9","background":true,"notify_on_complete":true}`, `{"error":"bad arguments for terminal: \"notify_on_complete\" is not available: nobody is told what a background process does; look with the process tool, whose action wait waits for its end. Expected: command (required), background, timeout, workdir, pty. Given: command, background, notify_on_complete."}`, StatusBadArguments},
 		{`{"command":"echo hi","background":false,"pty":false,"watch_patterns":[]}`, `{"output":"hi\n","exit_code":0,"error":null}`, StatusOK},
-		{`{"cmd":"ls"}`, `{"error":"bad arguments for terminal: unknown \"cmd\"; missing \"command\". Expected: command (required), timeout, workdir. Given: cmd."}`, StatusBadArguments},
+		{`{"command":"stty size; [ -t 0 ] && [ -t 1 ] && cat; echo end","pty":true}`, `{"output":"30 120\nend\n","exit_code":0,"error":null}`, StatusOK},
+		{`{"command":"test -t 1","pty":"false"}`, `{"output":"","exit_code":1,"error":null,"exit_code_meaning":"the condition is false"}`, StatusOK},
+		{`{"command":"rm -rf /","background":true,"pty":true}`, `{"output":"","exit_code":-1,"error":"BLOCKED: removing a system folder or the home folder is never run. Do it another way, or leave it out.","status":"blocked"}`, StatusBlocked},
+		{`{"command":"true","background":true,"workdir":"none"}`, `{"output":"cd: ` + s.box.Root() + `/none: no such file or directory\n","exit_code":126,"error":null,"exit_code_meaning":"the command cannot be executed, or its folder cannot be entered"}`, StatusOK},
+		{`{"cmd":"ls"}`, `{"error":"bad arguments for terminal: unknown \"cmd\"; missing \"command\". Expected: command (required), background, timeout, workdir, pty. Given: cmd."}`, StatusBadArguments},
 	} {
 		r := s.run(terminal{}, c.args)
 		if r.Text != c.text || r.Status != c.status {
@@ -150,6 +154,8 @@ func TestTerminalLostSandbox(t *testing.T) {
 		{terminal{}, `{"command":"true"}`},
 		{readFile{}, `{"path":"a"}`},
 		{writeFile{}, `{"path":"a","content":""}`},
+		{process{}, `{"action":"list"}`},
+		{process{}, `{"action":"poll","session_id":"proc_x"}`},
 	} {
 		if r, err := Run(context.Background(), c.tool, s.call(c.args)); !errors.Is(err, sandbox.ErrClosed) {
 			t.Errorf("%s: %s, %v", c.tool.Spec().Name, r.Text, err)

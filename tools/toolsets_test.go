@@ -43,11 +43,11 @@ func TestEveryToolHasItsToolset(t *testing.T) {
 
 func TestCatalogue(t *testing.T) {
 	for _, c := range []struct{ drawn, sets, tools string }{
-		{"terminal file calculator", "terminal file calculator", "calculator read_file search_files terminal write_file"},
-		{"file terminal", "file terminal", "read_file search_files terminal write_file"},
-		{"web terminal browser", "terminal", "terminal"},
+		{"terminal file calculator", "terminal file calculator", "calculator process read_file search_files terminal write_file"},
+		{"file terminal", "file terminal", "process read_file search_files terminal write_file"},
+		{"web terminal browser", "terminal", "process terminal"},
 		{"web vision", "", ""},
-		{"terminal terminal", "terminal", "terminal"},
+		{"terminal terminal", "terminal", "process terminal"},
 		{"nonsense calculator", "calculator", "calculator"},
 		{"", "", ""},
 	} {
