@@ -156,7 +156,7 @@ func (p *program) help(verbs []verb, args []string) int {
 			return p.exitCode(p.call(v, append(args[1:], "--help")))
 		}
 	}
-	if len(args) > 0 {
+	if len(args) > 0 && !slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
 		return p.exitCode(noVerb(args[0], verbs))
 	}
 	fmt.Fprint(p.stdout, "hermes-batch runs prompts through a tool-calling LLM agent and keeps every trajectory.\n\nVerbs:\n")
