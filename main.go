@@ -230,7 +230,7 @@ func (p *program) logger(verbose bool) *slog.Logger {
 	if verbose {
 		level = slog.LevelDebug
 	}
-	return slog.New(tint.NewHandler(p.live, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: !p.color()}))
+	return slog.New(tint.NewTextHandler(p.live, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: !p.color()}))
 }
 
 // terminal tells whether stderr, where progress goes, is one.
