@@ -160,7 +160,7 @@ func TestScenarios(t *testing.T) {
 	o := options{json: filepath.Join(dir, "figures.json"), dir: dir}
 	small := sizes{
 		samples: 1, loads: []load{{workers: 4, prompts: 8, latency: time.Millisecond, wall: atMost(1)}},
-		commands: 2, fresh: 4, writers: []int{2}, writing: 20 * time.Millisecond, rendered: 4, finished: []int{3, 6},
+		commands: 2, fresh: []int{4}, writers: []int{2}, writing: 20 * time.Millisecond, rendered: 4, finished: []int{3, 6},
 	}
 	var out, log bytes.Buffer
 	if err := o.run(t.Context(), small, &out, &log); err != nil {

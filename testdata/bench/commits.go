@@ -40,7 +40,8 @@ func (b *bench) commit(ctx context.Context, writers int, turns []*db.Turn) error
 		return err
 	}
 	defer remove()
-	store, err := db.Create(filepath.Join(dir, "run.db"), db.Run{Name: runName}, db.Options{})
+	path := filepath.Join(dir, "run.db")
+	store, err := db.Create(path, db.Run{Name: runName}, db.Options{})
 	if err != nil {
 		return err
 	}
@@ -49,18 +50,27 @@ func (b *bench) commit(ctx context.Context, writers int, turns []*db.Turn) error
 	if err := w.register(); err != nil {
 		return err
 	}
+	size, err := onDisk(path)
+	if err != nil {
+		return err
+	}
 	before, began := written(), time.Now()
 	took, err := w.run(ctx, writers, began.Add(b.size.writing))
 	if err != nil {
 		return err
 	}
 	elapsed, bytes := time.Since(began), written()-before
+	after, err := onDisk(path)
+	if err != nil {
+		return err
+	}
 	slices.Sort(took)
 	this, at, key := b.programs[0], fmt.Sprintf(", %d writers", writers), fmt.Sprintf("/writers=%d", writers)
 	b.add(this, metric{"Commits" + key, "durable commits of 4 KB turns" + at, "commits/s", more()}, float64(len(took))/elapsed.Seconds())
 	b.add(this, metric{"CommitP50" + key, "  median of their latency" + at, "ms", bound{}}, milliseconds(quantile(took, 0.50)))
 	b.add(this, metric{"CommitP99" + key, "  99th percentile" + at, "ms", bound{}}, milliseconds(quantile(took, 0.99)))
 	b.add(this, metric{"CommitBytes" + key, "  bytes written per turn" + at, "B/turn", bound{}}, float64(bytes)/float64(len(took)))
+	b.add(this, metric{"CommitSize" + key, "  growth of the store per turn" + at, "B/turn", bound{}}, float64(after-size)/float64(len(took)))
 	return nil
 }
 

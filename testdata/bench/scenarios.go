@@ -37,7 +37,7 @@ type sizes struct {
 	samples  int
 	loads    []load
 	commands int           // prompts with two commands each
-	fresh    int           // prompts of a run that is just begun
+	fresh    []int         // prompts of runs that just begin
 	writers  []int         // that commit at once
 	writing  time.Duration // how long they do
 	rendered int           // prompts with turns of 4 KB
@@ -51,7 +51,7 @@ func (o *options) sizes() sizes {
 			{workers: 64, prompts: 1024, latency: 50 * time.Millisecond, wall: atMost(1.10), processor: atMost(calculatorLimit)},
 			{workers: 1000, prompts: 2000, latency: time.Second, wall: atMost(1.05), memory: atMost(400)},
 		},
-		commands: 256, fresh: 1024,
+		commands: 256, fresh: []int{1024},
 		writers: []int{1, 64, 256}, writing: time.Second,
 		rendered: 5000, finished: []int{10_000},
 	}
@@ -61,7 +61,7 @@ func (o *options) sizes() sizes {
 		s.writers, s.writing = []int{1, 16, 64, 256, 1024}, 3*time.Second
 	}
 	if o.large {
-		s.finished = append(s.finished, 1_000_000)
+		s.fresh, s.finished = append(s.fresh, 1_000_000), append(s.finished, 1_000_000)
 	}
 	return s
 }
