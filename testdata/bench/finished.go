@@ -156,13 +156,15 @@ func (s session) copyTo(store *db.Store, index int, author *author) (*db.Commit,
 
 // dropOutputs removes all that is rendered.
 func dropOutputs(dir string) error {
-	files, err := filepath.Glob(filepath.Join(dir, outputs, "*.json*"))
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if err := os.Remove(f); err != nil {
+	for _, pattern := range []string{"*.json", "*.jsonl", "*.parquet"} {
+		files, err := filepath.Glob(filepath.Join(dir, outputs, pattern))
+		if err != nil {
 			return err
+		}
+		for _, f := range files {
+			if err := os.Remove(f); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

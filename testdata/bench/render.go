@@ -30,10 +30,35 @@ func (b *bench) render(ctx context.Context) error {
 			return err
 		}
 		b.add(p, metric{"StoreSize", "store ÷ JSONL that it renders, turns of 4 KB", "store/jsonl", atMost(0.6)}, float64(store)/float64(merged))
-		b.add(p, metric{"Render", "JSONL rendered a core: batch files and merged", "MB/cpu-s", atLeast(100)}, megabytes(lines)/u.processor.Seconds())
-		b.add(p, metric{"RenderWall", "  the same by the clock", "MB/s", more()}, megabytes(lines)/u.wall.Seconds())
-		return nil
+		b.add(p, metric{"RenderAll", "all output files rendered anew at a resume, bytes of JSONL by the clock", "MB/s", more()}, megabytes(lines)/u.wall.Seconds())
+		return b.export(ctx, p, dir, lines, merged)
 	})
+}
+
+// export measures JSONL and Parquet one by one. A program to compare with need
+// not have that verb.
+func (b *bench) export(ctx context.Context, p program, dir string, lines, merged int64) error {
+	for _, format := range []struct {
+		name   string
+		bytes  int64
+		metric metric
+	}{
+		{"hermes", lines, metric{"RenderJSONL", "  JSONL a core, batch files and merged", "MB/cpu-s", atLeast(100)}},
+		{"parquet", merged, metric{"RenderParquet", "  Parquet a core, in bytes of the merged JSONL", "MB/cpu-s", more()}},
+	} {
+		out := filepath.Join(dir, "export")
+		u, err := p.run(ctx, dir, "export", "--store="+storeFile, "--out="+out, "--format="+format.name)
+		if err != nil && p == b.programs[0] {
+			return err
+		}
+		if err == nil {
+			b.add(p, format.metric, megabytes(format.bytes)/u.processor.Seconds())
+		}
+		if err := os.RemoveAll(out); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unused is the address of a model that no run asks.
