@@ -236,5 +236,5 @@ func FuzzCalculator(f *testing.F) {
 func ExampleCatalogue() {
 	offer := Catalogue([]string{"web", "calculator", "file"}, Toolsets())
 	fmt.Println(offer.Toolsets, offer.Names())
-	// Output: [calculator file] [calculator read_file search_files write_file]
+	// Output: [calculator file] [calculator patch read_file search_files write_file]
 }

@@ -13,6 +13,7 @@ type Toolset struct {
 // builtin lists the tools that exist, one a line.
 var builtin = []Tool{
 	calculator{},
+	patch{},
 	process{},
 	readFile{},
 	searchFiles{},

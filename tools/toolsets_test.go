@@ -43,8 +43,8 @@ func TestEveryToolHasItsToolset(t *testing.T) {
 
 func TestCatalogue(t *testing.T) {
 	for _, c := range []struct{ drawn, sets, tools string }{
-		{"terminal file calculator", "terminal file calculator", "calculator process read_file search_files terminal write_file"},
-		{"file terminal", "file terminal", "process read_file search_files terminal write_file"},
+		{"terminal file calculator", "terminal file calculator", "calculator patch process read_file search_files terminal write_file"},
+		{"file terminal", "file terminal", "patch process read_file search_files terminal write_file"},
 		{"web terminal browser", "terminal", "process terminal"},
 		{"web vision", "", ""},
 		{"terminal terminal", "terminal", "process terminal"},

@@ -20,7 +20,8 @@ func (writeFile) Spec() Spec {
 			`"path":{"type":"string","description":"File to write, relative to the shell's current folder or absolute inside the work folder"},` +
 			`"content":{"type":"string","description":"The complete text of the file"}` +
 			`},"required":["path","content"],"additionalProperties":false}`),
-		State: StateSandbox,
+		State:    StateSandbox,
+		Withheld: withoutProfiles,
 	}
 }
 
@@ -33,6 +34,15 @@ func (writeFile) Call(ctx context.Context, c *Call) (Result, error) {
 		return failure(StatusError, problem), nil
 	}
 	name := c.resolve(args.Path)
+	if looksNumbered(args.Content) {
+		old, err := c.Sandbox.Files().ReadFile(name, maxPatchFile)
+		if err != nil && beyondModel(err) {
+			return Result{}, err
+		}
+		if isNumberedCopy(args.Content, string(old)) {
+			return failure(StatusError, "content begins its lines with the numbers that read_file shows (N|text); write the text without them"), nil
+		}
+	}
 	data := styleOf(c, name).apply(args.Content)
 	dirsCreated, err := c.Sandbox.Files().WriteFile(name, data)
 	if err != nil {
