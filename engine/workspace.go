@@ -87,6 +87,16 @@ func (s *session) earlyBox(ctx context.Context, turn *db.Turn) (db.Record, error
 	return rec, nil
 }
 
+// reopenBox finds out before a model call is paid for whether the sandbox that
+// the session has used is still there.
+func (s *session) reopenBox(ctx context.Context) error {
+	if s.box.recorded == nil || s.box.box != nil {
+		return nil
+	}
+	_, err := s.openBox(ctx)
+	return err
+}
+
 // openBox opens the recorded sandbox, or a new one and returns its record.
 func (s *session) openBox(ctx context.Context) (*db.Sandbox, error) {
 	o := sandbox.LocalOptions{Base: s.boxFolder(), Cwd: s.prompt.Cwd,
