@@ -45,6 +45,20 @@ func (s *session) check(i int) (tools.Tool, *problem) {
 	return tool, nil
 }
 
+// repairNames replaces near misses of the offered tools' names by what they
+// mean. The reply's bytes keep the name that the model wrote.
+func (s *session) repairNames(t *db.Turn) {
+	for i, call := range t.Entry.ToolCalls {
+		if _, offered := s.offer.find(call.Name); offered {
+			continue
+		}
+		if meant, ok := tools.Repair(call.Name, s.offer.names); ok {
+			t.Entry.ToolCalls[i].Name = meant
+			t.Repairs++
+		}
+	}
+}
+
 // errorText is a tool result that holds nothing but an error.
 func errorText(format string, args ...any) string {
 	return `{"error": ` + quote(fmt.Sprintf(format, args...)) + `}`

@@ -163,6 +163,9 @@ func (s *session) step(ctx context.Context) error {
 	if err := s.mayGoOn(ctx); err != nil {
 		return err
 	}
+	if err := s.reopenBox(ctx); err != nil {
+		return err
+	}
 	return s.ask(ctx)
 }
 
@@ -236,6 +239,7 @@ func (s *session) ask(ctx context.Context) error {
 	turn := s.run.turnOf(reply)
 	turn.Request = request
 	turn.Entry.Value, turn.Entry.Reasoning = s.continued.whole(turn.Entry.Value, turn.Entry.Reasoning)
+	s.repairNames(turn)
 	s.run.progress.turn(s.ord, turn)
 	recs := []db.Record{turn}
 	box, err := s.earlyBox(ctx, turn)
