@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"flag"
@@ -64,6 +65,23 @@ func (s *session) run(tool Tool, args string) Result {
 		s.shell = *r.Shell
 	}
 	return r
+}
+
+// survivors lists the processes of the session's sandbox.
+func (s *session) survivors() (commands []string) {
+	s.Helper()
+	names, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, name := range names {
+		environment, _ := os.ReadFile(filepath.Join(name, "environ"))
+		if bytes.Contains(environment, []byte(s.box.Nonce())) {
+			command, _ := os.ReadFile(filepath.Join(name, "cmdline"))
+			commands = append(commands, string(command))
+		}
+	}
+	return commands
 }
 
 // checkResult holds what is true of every result.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -129,6 +130,45 @@ func TestTerminalBackgroundChild(t *testing.T) {
 	r := s.run(terminal{}, `{"command":"echo late > go; while ! grep -q late got; do sleep 0.01; done; cat got","timeout":20}`)
 	if textField(t, r, "output") != "late\n" {
 		t.Errorf("the background process is gone: %s", r.Text)
+	}
+}
+
+// Whatever a command leaves behind, its call returns in time, and closing the sandbox ends it.
+func TestTerminalLeavesNothing(t *testing.T) {
+	s := newSession(t)
+	ways := []string{"", `,"pty":true`, `,"background":true`, `,"background":true,"pty":true`}
+	var all sync.WaitGroup
+	for _, command := range []struct {
+		script  string
+		timeout int
+	}{
+		{`sleep 300 & echo started`, 30},
+		{`setsid sh -c 'trap "" TERM HUP; sleep 300; sleep 300' & echo started`, 30},
+		{`trap "" TERM HUP; sleep 300; sleep 300`, 1},
+		{`head -c 50000000 /dev/zero | tr '\\0' x; echo`, 30},
+		{`for i in $(seq 100); do sleep 300 & done; echo started`, 30},
+		{`env -i setsid sleep 300 & echo started`, 30},
+	} {
+		for _, way := range ways {
+			c := s.call(fmt.Sprintf(`{"command":%s,"timeout":%d%s}`, encode(command.script), command.timeout, way))
+			all.Go(func() {
+				start := time.Now()
+				r, err := Run(context.Background(), terminal{}, c)
+				if took := time.Since(start); err != nil || took > 30*time.Second {
+					t.Errorf("%s: %.200s, %v after %v", c.Args, r.Text, err, took)
+				}
+			})
+		}
+	}
+	all.Wait()
+	if n := len(s.survivors()); n < 100 {
+		t.Errorf("only %d processes were left running", n)
+	}
+	if err := s.box.Close(context.Background(), false); err != nil {
+		t.Error(err)
+	}
+	if left := s.survivors(); len(left) > 0 {
+		t.Errorf("still running: %q", left)
 	}
 }
 

@@ -53,7 +53,8 @@ type Job struct {
 
 // Limits of the jobs of a sandbox.
 const (
-	// MaxJobs is how many run at a time.
+	// MaxJobs is how many run at a time, those counted of which only processes
+	// that outlived the shell run.
 	MaxJobs = 64
 	// JobOutput is how much of a job's output is kept, in bytes.
 	JobOutput = 200_000
