@@ -51,14 +51,15 @@ type parquetFile struct {
 	record  record
 	rows    [1]parquet.Row
 	proof   prover
-	group   int // bytes in the open row group
+	group   int // bytes in the open row group, which ends at limit
+	limit   int
 	err     error
 }
 
 func (r *Renderer) beginParquet() *parquetFile {
 	f := r.begin(r.path("trajectories.parquet"))
 	end := &footer{out: f}
-	return &parquetFile{file: f, encoder: r.encoder, footer: end, writer: parquet.NewWriter(end, writerOptions()...)}
+	return &parquetFile{file: f, encoder: r.encoder, footer: end, writer: parquet.NewWriter(end, writerOptions()...), limit: groupSize}
 }
 
 // add writes one row.
@@ -81,7 +82,7 @@ func (p *parquetFile) write(row *row) error {
 		return err
 	}
 	p.file.rows++
-	if p.group += size; p.group < groupSize {
+	if p.group += size; p.group < p.limit {
 		return nil
 	}
 	p.group = 0

@@ -109,13 +109,18 @@ func TestParquetIndexHoldsForLongText(t *testing.T) {
 }
 
 func TestParquetHasRowGroupsOfBoundedSize(t *testing.T) {
-	const rows, size = 20, 8 << 20
+	const rows, size = 20, 100_000
 	f := newFixture(t)
 	f.register(10, nil, numbered(rows)...)
 	for i := range rows {
 		f.session(db.MakeOrdinal(i, 0), completed(), begun(), gpt(strings.Repeat("long text ", size/10), "t"))
 	}
-	f.render(f.renderer(Options{}), Final)
+	r := f.renderer(Options{})
+	f.must(r.prepare(Final))
+	p := r.beginParquet()
+	p.limit = 8 * size
+	f.must(r.parquetRows(context.Background(), p, func(db.Ordinal, *db.Outcome, Verdict) error { return nil }))
+	f.must(r.finishParquet(&Report{}, p, 0))
 	file := openParquet(t, filepath.Join(f.dir, "trajectories.parquet"))
 	if n := len(file.RowGroups()); n != 3 || file.NumRows() != rows {
 		t.Errorf("%d rows in %d groups", file.NumRows(), n)
@@ -134,11 +139,7 @@ func TestParquetIsReadBackBeforeItIsTrusted(t *testing.T) {
 		"cut":         func(p *parquetFile) { p.footer.out = cutting{p.file} },
 	} {
 		p := r.beginParquet()
-		f.must(r.walk(context.Background(), span{}, func(o db.Ordinal, out *db.Outcome, v Verdict) error {
-			row, err := loadRow(f.store, o, *out)
-			p.add(&row)
-			return err
-		}))
+		f.must(r.parquetRows(context.Background(), p, func(db.Ordinal, *db.Outcome, Verdict) error { return nil }))
 		spoil(p)
 		err := r.finishParquet(&Report{}, p, 0)
 		if !errors.Is(err, ErrWrite) || name != "cut" && !errors.Is(err, errProof) {
