@@ -132,16 +132,22 @@ const killLimit = 10 * time.Second
 var errSurvivors = errors.New("processes of the sandbox cannot be ended")
 
 // killMatching kills the processes that match until there are none. Several
-// passes, since one that is not dead yet may have started another.
+// passes, since one that is not dead yet may have started another; and none
+// twice, since one that is just being executed shows no environment.
 func killMatching(match func(list []process) []process) error {
+	calm := false
 	for end := time.Now().Add(killLimit); ; {
 		list, err := processes()
 		if err != nil {
 			return err
 		}
 		found := match(list)
-		if len(found) == 0 {
+		if len(found) == 0 && calm {
 			return nil
+		}
+		if calm = len(found) == 0; calm {
+			time.Sleep(settle)
+			continue
 		}
 		if time.Now().After(end) {
 			return errSurvivors
