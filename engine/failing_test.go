@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"hermes-batch/db"
+	"hermes-batch/tools"
 )
 
 func stopped(err error) bool { return errors.Is(err, ErrStopped) && !errors.Is(err, ErrInterrupted) }
@@ -208,38 +211,53 @@ func TestRequestTimeout(t *testing.T) {
 }
 
 // At its time limit a prompt that has got somewhere is incomplete. Calls that
-// were not finished say so, and the conversation stays well formed.
+// were not finished say so, and the conversation stays well formed. The retry
+// goes on after them; only if their work folder was removed it runs them anew.
 func TestPromptTimeoutInATool(t *testing.T) {
-	b := newBench(t, func(a ask) (int, string) {
-		switch a.Turn {
-		case 0:
-			return adds()
-		case 1:
-			return calls("terminal", `{"command":"echo begun > begun; sleep 60"}`, "calculator", `{"expression":"1"}`)
-		}
-		return says(strings.Join(a.Results, " "))
-	})
-	b.prompts("a")
-	began := time.Now()
-	b.mustRun(promptTimeout(3 * time.Second))
-	if took := time.Since(began); took > time.Minute {
-		t.Errorf("took %s", took)
-	}
-	b.wantEnds("incomplete/prompt_timeout")
-	out := b.outcome(0)
-	if out.APICalls != 2 || out.ToolStats["terminal"].Failure != 1 || out.ToolStats["calculator"] != (db.ToolStat{Count: 2, Success: 1, Failure: 1}) {
-		t.Errorf("outcome %+v", out)
-	}
-	if left := folders(t); len(left) > 0 {
-		t.Errorf("folders %q are left", left)
-	}
-	b.mustRun(resume)
-	b.model.wantCount(2)
-	b.mustRun(resume, func(o *Options) { o.RetryIncomplete = []string{reasonPromptTimeout} })
-	b.model.wantCount(3)
-	b.model.wantOnce()
-	if talk := b.talk(0); !strings.Contains(talk[len(talk)-1], "not finished") {
-		t.Errorf("the model was told %s", talk[len(talk)-1])
+	marker := filepath.Join(t.TempDir(), "ran before")
+	command := fmt.Sprintf(`{"command":"[ -e '%s' ] || { touch '%s'; sleep 600; }; echo finished"}`, marker, marker)
+	for _, c := range []struct{ tool, arguments, told string }{
+		{"terminal", command, "finished\\\\n"},
+		{"slow", "{}", "not finished"},
+	} {
+		t.Run(c.tool, func(t *testing.T) {
+			b := newBench(t, func(a ask) (int, string) {
+				switch a.Turn {
+				case 0:
+					return adds()
+				case 1:
+					return calls(c.tool, c.arguments, "calculator", `{"expression":"1"}`)
+				}
+				return says(strings.Join(a.Results, " "))
+			})
+			b.offer(probe{name: "slow", call: func(ctx context.Context, _ *tools.Call) (tools.Result, error) {
+				<-ctx.Done()
+				return tools.Result{}, ctx.Err()
+			}})
+			b.prompts("a")
+			began := time.Now()
+			b.mustRun(promptTimeout(2 * time.Second))
+			if took := time.Since(began); took > time.Minute {
+				t.Errorf("took %s", took)
+			}
+			b.wantEnds("incomplete/prompt_timeout")
+			out := b.outcome(0)
+			if out.APICalls != 2 || out.ToolStats[c.tool].Failure != 1 || out.ToolStats["calculator"] != (db.ToolStat{Count: 2, Success: 1, Failure: 1}) {
+				t.Errorf("outcome %+v", out)
+			}
+			if left := folders(t); len(left) > 0 {
+				t.Errorf("folders %q are left", left)
+			}
+			b.mustRun(resume)
+			b.model.wantCount(2)
+			b.mustRun(resume, retryIncomplete(reasonPromptTimeout))
+			b.wantEnds(answered)
+			b.model.wantCount(3)
+			b.model.wantOnce()
+			if talk := b.talk(0); !strings.Contains(talk[len(talk)-1], c.told) {
+				t.Errorf("the model was told %s", talk[len(talk)-1])
+			}
+		})
 	}
 }
 

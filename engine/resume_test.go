@@ -252,8 +252,8 @@ func TestIncompletePromptRetriedInVain(t *testing.T) {
 	b.wantEnds("incomplete/max_turns")
 }
 
-// The work folder of an incomplete prompt is gone. A retry that needs it again
-// begins anew where it was first used, and the conversation knows one folder.
+// The work folder of an incomplete prompt is gone. Its retry begins anew where
+// it was first used, and the conversation knows one folder.
 func TestIncompletePromptWithoutItsSandbox(t *testing.T) {
 	for _, c := range []struct {
 		name     string
@@ -263,7 +263,7 @@ func TestIncompletePromptWithoutItsSandbox(t *testing.T) {
 		last     string // result that the model saw
 	}{
 		{"only reasoning", 2, 9, 3 + 2, `\"0\\n1\\n\"`},
-		{"max_turns", -1, 2, 2 + 1 + 3, `\"0\\n1\\n2\\n\"`}, // the third turn finds that the folder is gone
+		{"max_turns", -1, 2, 2 + 3, `\"0\\n1\\n2\\n\"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			thought := false
