@@ -63,7 +63,8 @@ func failedCommit(err error) *Commit {
 // it in one transaction and answers; while that syncs, the next group gathers.
 type committer struct {
 	db    *bolt.DB
-	limit int // of bytes; maxQueued
+	here  func() error // whether the file that is written is still the store
+	limit int          // of bytes; maxQueued
 
 	mu      sync.Mutex
 	changed sync.Cond // the queue has got longer or shorter, or closing
@@ -77,8 +78,8 @@ type committer struct {
 	stuck   bool // a transaction could not be ended: bbolt's Close would wait for it; read after stopped
 }
 
-func newCommitter(db *bolt.DB) *committer {
-	c := &committer{db: db, limit: maxQueued, failed: make(chan struct{}), stopped: make(chan struct{})}
+func newCommitter(db *bolt.DB, here func() error) *committer {
+	c := &committer{db: db, here: here, limit: maxQueued, failed: make(chan struct{}), stopped: make(chan struct{})}
 	c.changed.L = &c.mu
 	go c.run()
 	return c
@@ -168,6 +169,9 @@ func (c *committer) take() []*request {
 // commit writes a group and answers its callers.
 func (c *committer) commit(group []*request) {
 	refused, err := c.write(group)
+	if err == nil {
+		err = c.here()
+	}
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrFailed, err)
 	}

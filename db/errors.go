@@ -29,6 +29,9 @@ var (
 	// ErrFailed is returned by everything that writes after a commit has failed, and by that commit.
 	ErrFailed = errors.New("store failed")
 
+	// ErrGone is returned by a commit that finds that the file was removed or replaced while it was open.
+	ErrGone = errors.New("store file was removed or replaced while it was in use")
+
 	// ErrClosed is returned when a store is used after Close.
 	ErrClosed = errors.New("store closed")
 

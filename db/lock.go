@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,7 +25,7 @@ func lockPath(store string) string { return strings.TrimSuffix(store, ".db") + "
 // whether it is held. ErrNotFound is returned if nobody said anything.
 func ReadLock(storePath string) (LockedError, error) {
 	e := LockedError{}
-	data, err := os.ReadFile(lockPath(storePath))
+	data, err := readLockFile(lockPath(storePath))
 	if errors.Is(err, fs.ErrNotExist) {
 		return e, fmt.Errorf("holder of %s: %w", storePath, ErrNotFound)
 	}
@@ -36,6 +37,25 @@ func ReadLock(storePath string) (LockedError, error) {
 	}
 	e.Path = storePath
 	return e, nil
+}
+
+// maxLock bounds a lock file in bytes.
+const maxLock = 64 << 10
+
+// readLockFile reads a lock file, which anybody who may write to the folder can
+// replace by something that has no end or never begins.
+func readLockFile(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", path)
+	}
+	return io.ReadAll(io.LimitReader(f, maxLock))
 }
 
 // AnnounceSocket lets others know where the holder of the store answers.
@@ -63,7 +83,15 @@ func writeLock(path string, e LockedError) error {
 		return err
 	}
 	tmp := lockPath(path) + ".tmp"
-	if err := os.WriteFile(tmp, append(data, '\n'), 0o644); err != nil {
+	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) // follows no link
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(data, '\n'))
+	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(tmp, lockPath(path))

@@ -82,8 +82,28 @@ func (s *Store) open() error {
 		_ = s.db.Close()
 		return err
 	}
-	s.writes = newCommitter(s.db)
+	here, err := stillHere(s.file, s.path)
+	if err != nil {
+		_ = s.db.Close()
+		return err
+	}
+	s.writes = newCommitter(s.db, here)
 	return nil
+}
+
+// stillHere returns a check that path names the open file: what is committed to
+// a file that was removed or replaced is lost when the program ends.
+func stillHere(f *os.File, path string) (func() error, error) {
+	ours, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		if now, err := os.Stat(path); err != nil || !os.SameFile(ours, now) {
+			return fmt.Errorf("%s: %w", path, ErrGone)
+		}
+		return nil
+	}, nil
 }
 
 // openBolt hands a file that is open and locked to bbolt, which panics at some
