@@ -17,10 +17,21 @@ func (d document) applyHunks(hunks []hunk) (document, string, string) {
 		before := len(d.text)
 		d = d.apply(edits)
 		for _, e := range edits {
-			from = e.end + len(d.text) - before
+			from = lineFrom(d.text, e.end+len(d.text)-before)
 		}
 	}
 	return d, "", ""
+}
+
+// lineFrom is where the first line begins that lies after a place.
+func lineFrom(text string, at int) int {
+	if atLineStart(text, at) {
+		return at
+	}
+	if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+		return at + i + 1
+	}
+	return len(text)
 }
 
 // change of a hunk is one of whole lines.

@@ -18,7 +18,7 @@ type span struct{ start, end int }
 // place is where the old text of a change was found, and how.
 type place struct {
 	way   string // one of ways
-	spans []span // in order, without overlap; each has as many lines as as.old
+	spans []span // in order, perhaps with overlap; each has as many lines as as.old
 	as    change // what was looked for, which may be less or other than the model wrote
 	vague bool   // found by likeness: good for one place, not for all places
 }
@@ -53,6 +53,19 @@ func locate(text string, c change) place {
 		}
 	}
 	return place{}
+}
+
+// disjoint drops spans that overlap the one before.
+func disjoint(spans []span) []span {
+	var kept []span
+	end := 0
+	for _, s := range spans {
+		if s.start >= end {
+			kept = append(kept, s)
+			end = s.end
+		}
+	}
+	return kept
 }
 
 // lined is a text with the beginnings of its lines.
@@ -110,12 +123,15 @@ func exactly(l *lined, c change) ([]span, change) {
 			break
 		}
 		s := span{from + i, from + i + len(c.old)}
-		from = s.end
-		if c.whole && !(atLineStart(l.text, s.start) && atLineStart(l.text, s.end)) {
-			from = s.start + 1
-			continue
+		from = s.start + 1
+		if !c.whole || atLineStart(l.text, s.start) && atLineStart(l.text, s.end) {
+			spans = append(spans, s)
 		}
-		spans = append(spans, s)
+	}
+	// The last line of a file is a whole line without a line end as well.
+	if last := len(l.text) - len(c.old) + 1; c.whole && last >= 0 && !strings.HasSuffix(l.text, "\n") &&
+		l.text[last:]+"\n" == c.old && atLineStart(l.text, last) {
+		spans = append(spans, span{last, len(l.text)})
 	}
 	return spans, c
 }
@@ -131,12 +147,10 @@ func byLines(f folding) func(*lined, change) ([]span, change) {
 		p := newPattern(f, c)
 		lines := l.fold(f)
 		var spans []span
-		end := 0
 		for i := 0; i+len(p.lines) <= len(lines); i++ {
 			for _, s := range p.at(l, lines, i) {
-				if s.start >= end && !cutsWord(l.text, s) {
+				if !cutsWord(l.text, s) {
 					spans = append(spans, s)
-					end = s.end
 				}
 			}
 		}
@@ -210,7 +224,6 @@ func (p pattern) within(l *lined, line string, i int) []span {
 		}
 		if s, ok := p.span(l, i, start, i, end == len(line), end); ok {
 			spans = append(spans, s)
-			from = end
 		}
 	}
 	return spans

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // What a section of a patch does to its file.
@@ -68,9 +69,9 @@ var (
 // blank, a fence around the patch, no first line. A patch without its last line may have been cut
 // off, and is refused.
 func parsePatch(text string) ([]section, error) {
-	p := &patchParser{lines: strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")}
+	p := &patchParser{lines: strings.Split(text, "\n")}
 	for p.at = 0; p.at < len(p.lines); p.at++ {
-		if err := p.take(p.lines[p.at]); err != nil {
+		if err := p.take(strings.TrimRight(p.lines[p.at], "\r")); err != nil {
 			return nil, err
 		}
 	}
@@ -208,8 +209,8 @@ func (p *patchParser) body(s *section, line string) error {
 	}
 	switch {
 	case isHint:
-		if hint = strings.TrimSpace(hunkNumbers.ReplaceAllString(strings.TrimSpace(hint), "")); strings.Trim(hint, "@ ") != "" {
-			h.hints = append(h.hints, strings.TrimSpace(strings.TrimSuffix(hint, "@@")))
+		if hint = cleanHint(hint); hint != "" {
+			h.hints = append(h.hints, hint)
 		}
 	case line[0] == '+':
 		h.new = append(h.new, line[1:])
@@ -221,6 +222,18 @@ func (p *patchParser) body(s *section, line string) error {
 		h.keep(line)
 	}
 	return nil
+}
+
+// cleanHint drops the line numbers of a unified diff and signs at the end.
+func cleanHint(hint string) string {
+	for {
+		hint = strings.TrimSpace(hint)
+		rest := hunkNumbers.ReplaceAllString(hint, "")
+		if rest == hint {
+			return strings.TrimRightFunc(hint, func(r rune) bool { return r == '@' || unicode.IsSpace(r) })
+		}
+		hint = rest
+	}
 }
 
 func (h *hunk) keep(line string) {

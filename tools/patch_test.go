@@ -219,6 +219,7 @@ func TestPatchHunks(t *testing.T) {
 		"a hint that is wrong":           {"a\nb\n", "@@ no such line\n-b\n+c", "a\nc\n"},
 		"in order":                       {"x\na\nx\nb\nx\n", "@@\n a\n-x\n+1\n@@\n b\n-x\n+2", "x\na\n1\nb\n2\n"},
 		"the next one below":             {"a\nx\nb\nx\n", "@@\n-b\n+c\n@@\n-x\n+y", "a\nx\nc\ny\n"},
+		"the rest of a changed line":     {"ab\nb\n", "@@\n-ab\n+xb\n@@\n-b\n+c", "xb\nc\n"},
 		"out of order":                   {"a\nb\nc\n", "@@\n-c\n+3\n@@\n-a\n+1", "1\nb\n3\n"},
 		"shared lines around":            {"a\nb\nc\nd\ne\n", "@@\n a\n-b\n+B\n c\n@@\n c\n-d\n+D\n e", "a\nB\nc\nD\ne\n"},
 		"lines of the one before":        {"a\nb\nc\n", "@@\n-a\n+A\n b\n@@\n A\n b\n-c\n+C", "A\nb\nC\n"},

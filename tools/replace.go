@@ -28,6 +28,7 @@ func (d document) replace(old, new string, all bool) (r replacement, problem, hi
 		return r, fmt.Sprintf("old_string occurs %d times (%s)", len(p.spans), lineNumbers(d.text, p.spans)),
 			"Give more of the lines around the one that is meant, or set replace_all to change them all."
 	}
+	p.spans = disjoint(p.spans)
 	r.edits, problem = p.edits(d.text, literal)
 	r.way = p.way
 	return r, problem, ""
