@@ -364,22 +364,45 @@ func TestLeftOverFoldersAreSwept(t *testing.T) {
 // Background processes of a session that a killed program left end with the
 // session, also if the resume needs no sandbox any more.
 func TestKilledWithBackgroundProcess(t *testing.T) {
-	reached := make(chan bool, 1)
-	first := true
-	b := newBench(t, func(a ask) (int, string) {
-		if a.Turn == 0 {
-			return shell("sleep 300 >/dev/null 2>&1 & echo $! > pid")
-		}
-		if first {
-			first = false
-			reached <- true
-			<-a.Gone
-		}
-		return says("done")
-	})
-	b.prompts("a")
-	killed := b.child()
-	<-reached
+	for _, committed := range []bool{false, true} { // the answer, before the kill
+		t.Run(fmt.Sprint("answer committed ", committed), func(t *testing.T) {
+			reached := make(chan bool, 1)
+			first := true
+			b := newBench(t, func(a ask) (int, string) {
+				if a.Turn == 0 {
+					return shell("sleep 300 >/dev/null 2>&1 & echo $! > pid")
+				}
+				if first {
+					first = false
+					reached <- true
+					<-a.Gone
+				}
+				return says("done")
+			})
+			b.prompts("a")
+			killed := b.child()
+			<-reached
+			pid := backgroundProcess(t)
+			killed.kill()
+			if committed {
+				b.commit(&db.Turn{Entry: db.Entry{From: "gpt", Value: "done"}, Finish: "stop", Tries: 1})
+			}
+			b.mustRun(resume)
+			b.wantEnds(answered)
+			if left := folders(t); len(left) > 0 {
+				t.Errorf("folders %q are left", left)
+			}
+			if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && !strings.Contains(string(status), ") Z ") {
+				t.Errorf("the background process still runs: %s", status)
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		})
+	}
+}
+
+// backgroundProcess is the process whose number the first prompt has written.
+func backgroundProcess(t *testing.T) int {
+	t.Helper()
 	found, _ := filepath.Glob("state/*/0-0-a0/work/pid")
 	if len(found) != 1 {
 		t.Fatalf("work folders with a pid: %q", found)
@@ -392,14 +415,22 @@ func TestKilledWithBackgroundProcess(t *testing.T) {
 	if err != nil || syscall.Kill(pid, 0) != nil {
 		t.Fatalf("the background process %q does not run: %v", text, err)
 	}
-	killed.kill()
-	b.mustRun(resume)
-	b.wantEnds(answered)
-	if left := folders(t); len(left) > 0 {
-		t.Errorf("folders %q are left", left)
+	return pid
+}
+
+// commit adds records to the first prompt's session while no run goes on.
+func (b *bench) commit(recs ...db.Record) {
+	b.t.Helper()
+	s, err := db.Open(storeFile(), db.Options{})
+	if err != nil {
+		b.t.Fatal(err)
 	}
-	if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && !strings.Contains(string(status), ") Z ") {
-		t.Errorf("the background process still runs: %s", status)
-		syscall.Kill(pid, syscall.SIGKILL)
+	log, err := s.Log(0)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	err = log.Append(recs...).Wait(context.Background())
+	if err := errors.Join(err, s.Close()); err != nil {
+		b.t.Fatal(err)
 	}
 }

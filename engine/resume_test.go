@@ -360,24 +360,13 @@ func TestAnswerWithoutOutcome(t *testing.T) {
 			})
 			b.prompts("a")
 			b.mustRun()
-			s, err := db.Open(storeFile(), db.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			first := records[*db.Attempt](t, s, 0)[0]
-			log, err := s.Log(0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			var first *db.Attempt
+			b.read(func(s *db.Store) { first = records[*db.Attempt](t, s, 0)[0] })
 			again := c.again(first)
 			if again == nil {
 				again = &db.Retry{Settings: first.Settings, Toolsets: first.Toolsets, Offered: first.Offered, Tools: first.Tools, Tries: 1}
 			}
-			log.Append(again)
-			log.Append(&db.Turn{Entry: db.Entry{From: "gpt", Value: "42"}, Finish: "stop", Tries: 1})
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			b.commit(again, &db.Turn{Entry: db.Entry{From: "gpt", Value: "42"}, Finish: "stop", Tries: 1})
 			b.mustRun(resume, retryIncomplete("all"))
 			b.wantEnds(answered)
 			b.model.wantCount(2)

@@ -140,9 +140,10 @@ func (s *session) leave() {
 // again.
 func (w *workspace) giveUp(s *session, e end) {
 	keep := s.run.o.KeepSandboxes == "always" || e.end == endFailed
-	if w.box == nil && w.recorded != nil && !keep {
-		os.RemoveAll(w.recorded.Folder) // never opened in this run
-		return
+	if w.box == nil && w.recorded != nil && !keep { // an earlier session of the program used it
+		if _, err := s.openBox(context.Background()); err != nil {
+			os.RemoveAll(w.recorded.Folder)
+		}
 	}
 	if w.box == nil {
 		return
