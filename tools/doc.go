@@ -11,6 +11,10 @@
 // A new tool takes one file and one line: the file implements Tool, the line puts it into the
 // list builtin of toolsets.go. Its name and its toolset are there already.
 //
+// The file tools see files through the sandbox alone. What patch is to replace is looked for in
+// several ways, the strictest first (match.go); search_files walks and matches by itself, so that
+// its results do not depend on the programs of a machine.
+//
 // Of this module the package imports tools/sandbox only. Everything it exports is safe for
 // concurrent use.
 package tools

@@ -66,6 +66,9 @@ func (d document) place(at int) int { return d.mark + at + sort.SearchInts(d.crs
 // endsWithCR says whether the line at a place ends with CR LF; at the end of a file without a
 // last line end, the line before it.
 func (d document) endsWithCR(at int) bool {
+	if len(d.crs) == 0 {
+		return false
+	}
 	end := strings.IndexByte(d.text[at:], '\n') + at
 	if end < at {
 		end = strings.LastIndexByte(d.text[:at], '\n')

@@ -179,6 +179,19 @@ func TestReplaceIsQuick(t *testing.T) {
 	}
 }
 
+// So does a change in very many places of one line.
+func TestReplaceAllIsQuick(t *testing.T) {
+	d := newDocument(strings.Repeat("ab ", 1<<19))
+	begin := time.Now()
+	r, problem, _ := d.replace("ab", "c", true)
+	if got := d.apply(r.edits).raw; problem != "" || got != strings.Repeat("c ", 1<<19) {
+		t.Errorf("got %d bytes, %s", len(got), problem)
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
 // A change either fails or is made exactly: nothing else moves.
 func FuzzReplace(f *testing.F) {
 	f.Add("a\r\n  b\n\tc", "b\nc", "b\nd", false)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // newSearchSession has a small tree with everything in it that a search may meet.
@@ -247,17 +246,5 @@ func TestFoldersBetween(t *testing.T) {
 		if got := strings.Join(foldersBetween("/w", dir), " "); got != want {
 			t.Errorf("%s: %q, want %q", dir, got, want)
 		}
-	}
-}
-
-func TestSearchSpeed(t *testing.T) {
-	s := newSession(t)
-	for i := range 2_000 {
-		s.write(fmt.Sprintf("d%02d/f%04d.go", i%40, i), strings.Repeat("func SomethingLong(ctx context.Context) error { return nil }\n", 100))
-	}
-	begin := time.Now()
-	r := s.run(searchFiles{}, `{"pattern":"func [a-z]\\w+Context\\("}`)
-	if took := time.Since(begin); took > 20*time.Second || field(t, r, "total_count") != "0" {
-		t.Errorf("took %v: %s", took, r.Text)
 	}
 }

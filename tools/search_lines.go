@@ -62,6 +62,9 @@ func (s *search) visit(ctx context.Context, at found) error {
 		}
 		return s.enough()
 	}
+	if err := s.mayGoOn(ctx); err != nil {
+		return err
+	}
 	f, err := s.box.Open(at.name)
 	if err != nil {
 		if s.alone || beyondModel(err) {
