@@ -286,7 +286,7 @@ func (p *program) drive(ctx context.Context, o *engine.Options, folder engine.Fo
 	var renderer *export.Renderer // made once there is a store
 	deps := engine.Deps{Log: log, Transport: simulated.Transport(embedded), Executable: executable, Version: version, Flags: given,
 		Judge:  func(h db.OutcomeHead) string { return export.Judge(h, output.Effective()).String() },
-		Render: func(ctx context.Context) { renderer.Render(ctx, export.Background) },
+		Render: func(ctx context.Context) error { _, err := renderer.Render(ctx, export.Background); return err },
 	}
 	r, err := engine.Start(ctx, o, folder, store, deps)
 	if err != nil {

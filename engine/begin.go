@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"hermes-batch/db"
+	"hermes-batch/tools/sandbox"
 )
 
 // Reasons of attempts.
@@ -126,8 +127,8 @@ func (s *session) retry(old db.Outcome, t thread) (db.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if last := t.lastTurn(); last >= 0 && len(t.recs[last].(*db.Turn).Entry.ToolCalls) == 0 {
-		a := t.fork(min(last, t.firstBox()), attemptRetry)
+	if keep := t.reusable(); keep < len(t.steps) {
+		a := t.fork(keep, attemptRetry)
 		a.Settings, a.Toolsets, a.Offered, a.Tools = s.run.fingerprint, o.toolsets, o.names, o.hash
 		a.Tries = old.Tries - t.facts(a.ForkStep).tries()
 		a.Launch, a.At = s.run.launch, s.run.now()
@@ -137,13 +138,30 @@ func (s *session) retry(old db.Outcome, t thread) (db.Record, error) {
 		Tries: old.Tries - t.all().turnTries, Reason: old.Reason, Launch: s.run.launch, At: s.run.now()}, nil
 }
 
+// reusable is how many steps of a finished session a retry can go on after: not
+// the model's last word, and nothing that was made in a sandbox which went with
+// the outcome.
+func (t thread) reusable() int {
+	keep := len(t.steps)
+	if last := t.lastTurn(); last >= 0 && len(t.recs[last].(*db.Turn).Entry.ToolCalls) == 0 {
+		keep = last
+	}
+	if at := t.firstBox(); at < keep {
+		if there, err := exists(t.recs[at].(*db.Sandbox).Folder); err == nil && !there {
+			keep = at
+		}
+	}
+	return keep
+}
+
 // fork closes the current attempt, whose sandbox is lost, and opens one that
 // keeps what did not depend on it. A third loss fails the prompt.
 func (s *session) fork(lost *lostError) error {
 	s.run.log.Warn("sandbox lost", "prompt", s.ord.Index(), "attempt", s.attempt, "why", lost.Error())
-	if s.losses+1 >= maxLosses || s.box.shared() {
+	shared := sandbox.CheckCwd(s.prompt.Cwd) != nil // the row's own folder is gone
+	if s.losses+1 >= maxLosses || shared {
 		reason := reasonSandboxLost
-		if s.box.shared() {
+		if shared {
 			reason = reasonInfrastructure
 		}
 		return done(s.finish(end{endFailed, reason, classTransient, s.run.mask.text(oneLine(lost.Error()))}))

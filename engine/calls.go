@@ -70,6 +70,8 @@ func (s *session) runCalls(ctx context.Context) error {
 	if err := s.mayGoOn(ctx); err != nil {
 		return err
 	}
+	resumed := s.resumed // only the first open call can have begun before
+	s.resumed = false
 	n := s.sideBySide()
 	if n > 1 {
 		return s.runGroup(ctx, n)
@@ -85,7 +87,7 @@ func (s *session) runCalls(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.runOne(ctx, i, tool)
+	return s.runOne(ctx, i, tool, resumed)
 }
 
 // sideBySide counts the open calls from the next one on that may run beside
@@ -109,13 +111,17 @@ func (s *session) runGroup(ctx context.Context, n int) error {
 	var group errgroup.Group
 	group.SetLimit(maxSideBySide)
 	began := s.run.now()
+	list := make([]*tools.Call, n)
 	for k := range n {
 		tool, _ := s.check(first + k)
 		box, err := s.boxFor(ctx, tool)
 		if err != nil {
-			return errors.Join(err, group.Wait())
+			return err
 		}
-		call := s.callOf(first+k, box)
+		list[k] = s.callOf(first+k, box)
+	}
+	for k, call := range list {
+		tool, _ := s.check(first + k)
 		group.Go(func() (err error) {
 			defer func() {
 				if p := recover(); p != nil {
@@ -152,15 +158,14 @@ func (p *panicError) Error() string { return fmt.Sprint("panic: ", p.value) }
 
 // runOne runs one call, or takes its result if an earlier life of this program
 // had it begun.
-func (s *session) runOne(ctx context.Context, i int, tool tools.Tool) error {
+func (s *session) runOne(ctx context.Context, i int, tool tools.Tool, resumed bool) error {
 	began := s.run.now()
 	box, err := s.boxFor(ctx, tool)
 	if err != nil {
 		return err
 	}
 	call := s.callOf(i, box)
-	if s.resumed {
-		s.resumed = false
+	if resumed {
 		result, known, err := s.recall(ctx, i, tool, call)
 		if err != nil {
 			return s.infrastructure(ctx, err)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -52,7 +53,12 @@ const (
 // checkDisk refuses to go on when the disk is nearly full.
 func checkDisk(dir string) error {
 	var fs syscall.Statfs_t
-	if err := syscall.Statfs(dir, &fs); err != nil {
+	err := syscall.Statfs(dir, &fs)
+	for errors.Is(err, syscall.ENOENT) && dir != filepath.Dir(dir) { // not made yet
+		dir = filepath.Dir(dir)
+		err = syscall.Statfs(dir, &fs)
+	}
+	if err != nil {
 		return nil // not to be known here
 	}
 	free := fs.Bavail * uint64(fs.Bsize)
@@ -63,35 +69,51 @@ func checkDisk(dir string) error {
 	return &stopError{stopDisk, fmt.Errorf("the disk of %s is nearly full: %d MiB free, %d MiB are kept in reserve; free some space and resume", dir, free>>20, reserve>>20)}
 }
 
-// folderLocks lets one session at a time into a folder that rows share. The
-// zero value is ready for use.
-type folderLocks struct {
-	mu   sync.Mutex
-	held map[string]chan struct{}
+// folderQueues let one session at a time into a folder that rows share, and
+// keep the others without a worker. The zero value is ready for use. Safe for
+// concurrent use.
+type folderQueues struct {
+	mu    sync.Mutex
+	taken map[string][]db.Ordinal // by folder: who waits for it
 }
 
-// lock waits for a row's absolute cwd; other rows need no lock.
-func (l *folderLocks) lock(ctx context.Context, cwd string) (unlock func(), err error) {
+// enter takes the folder of a row's cwd, or queues the session behind the one
+// that has it. Rows without an absolute cwd have folders of their own.
+func (q *folderQueues) enter(cwd string, ord db.Ordinal) (folder string, entered bool) {
 	if !filepath.IsAbs(cwd) {
-		return func() {}, nil
+		return "", true
 	}
+	folder = filepath.Clean(cwd)
 	if real, err := filepath.EvalSymlinks(cwd); err == nil {
-		cwd = real
+		folder = real
 	}
-	l.mu.Lock()
-	if l.held == nil {
-		l.held = map[string]chan struct{}{}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	waiting, taken := q.taken[folder]
+	if taken {
+		q.taken[folder] = append(waiting, ord)
+		return folder, false
 	}
-	turn := l.held[cwd]
-	if turn == nil {
-		turn = make(chan struct{}, 1)
-		l.held[cwd] = turn
+	if q.taken == nil {
+		q.taken = map[string][]db.Ordinal{}
 	}
-	l.mu.Unlock()
-	select {
-	case turn <- struct{}{}:
-		return func() { <-turn }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	q.taken[folder] = nil
+	return folder, true
+}
+
+// leave hands the folder over to the session that waited longest, which its
+// caller has to work on next, or gives it back if none waits.
+func (q *folderQueues) leave(folder string) (next db.Ordinal, waited bool) {
+	if folder == "" {
+		return 0, false
 	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	waiting := q.taken[folder]
+	if len(waiting) == 0 {
+		delete(q.taken, folder)
+		return 0, false
+	}
+	q.taken[folder] = waiting[1:]
+	return waiting[0], true
 }

@@ -2,12 +2,14 @@ package engine
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"hermes-batch/db"
 )
 
 // Workers take single prompts: a batch holds nothing up.
@@ -68,35 +70,51 @@ func TestDisk(t *testing.T) {
 	}
 }
 
-func TestFolderLocks(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var locks folderLocks
-		for _, free := range []string{"", "relative", "relative"} {
-			if _, err := locks.lock(t.Context(), free); err != nil {
-				t.Errorf("%q: %v", free, err)
-			}
+func TestFolderQueues(t *testing.T) {
+	var q folderQueues
+	for _, own := range []string{"", "relative", "relative"} {
+		if folder, entered := q.enter(own, 1); !entered || folder != "" {
+			t.Errorf("%q: %q %v", own, folder, entered)
 		}
-		unlock, err := locks.lock(t.Context(), "/a")
-		if err != nil {
-			t.Fatal(err)
+	}
+	for _, c := range []struct {
+		cwd     string
+		ord     db.Ordinal
+		entered bool
+	}{{"/a", 1, true}, {"/b", 2, true}, {"/a/", 3, false}, {"/a", 4, false}} {
+		if _, entered := q.enter(c.cwd, c.ord); entered != c.entered {
+			t.Errorf("%+v: %v", c, entered)
 		}
-		if other, err := locks.lock(t.Context(), "/b"); err != nil {
-			t.Error(err)
+	}
+	for _, want := range []db.Ordinal{3, 4} {
+		if next, waited := q.leave("/a"); next != want || !waited {
+			t.Errorf("next is %v, %v", next, waited)
+		}
+	}
+	if _, waited := q.leave("/a"); waited {
+		t.Error("somebody still waits")
+	}
+	if _, entered := q.enter("/a", 5); !entered {
+		t.Error("the folder is not free")
+	}
+}
+
+// Rows that share one folder take one worker, not all: others go on beside.
+func TestSharedFolderLeavesWorkersFree(t *testing.T) {
+	dir := t.TempDir()
+	release := make(chan struct{})
+	b := newBench(t, func(a ask) (int, string) {
+		if a.Prompt == "free" {
+			close(release)
 		} else {
-			other()
+			<-release
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := locks.lock(ctx, "/a"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a folder in use: %v", err)
-		}
-		unlock()
-		if again, err := locks.lock(t.Context(), "/a"); err != nil {
-			t.Error(err)
-		} else {
-			again()
-		}
+		return says("done")
 	})
+	shared := func(name string) string { return fmt.Sprintf(`{"prompt":%q,"cwd":%q}`, name, dir) }
+	b.dataset(shared("a"), shared("b"), shared("c"), `{"prompt":"free"}`)
+	b.mustRun(func(o *Options) { o.Workers = 2 })
+	b.wantEnds(answered, answered, answered, answered)
 }
 
 // Rendering in the background takes a twentieth of the time at most, and ends
@@ -105,10 +123,11 @@ func TestRenderingIsRare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var times []time.Duration
 		began, slow := time.Now(), time.Duration(0)
-		r := &Run{deps: Deps{Render: func(context.Context) {
+		r := &Run{deps: Deps{Render: func(context.Context) error {
 			times = append(times, time.Since(began))
 			time.Sleep(slow)
 			slow += 10 * time.Second
+			return nil
 		}}}
 		var ctx context.Context
 		r.stop, ctx = newStopper(t.Context(), 0)

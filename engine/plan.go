@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -67,7 +68,7 @@ func makePlan(ctx context.Context, store *db.Store, f *os.File, s *scan, o *Opti
 	return store.PutPlan(plan, p.rows, s.bad, p.batchSize)
 }
 
-var errChanged = Usagef("the dataset changed while it was read; start again")
+var errChanged = errors.New("the dataset changed while it was read; --resume reads it again")
 
 func (p *planner) add(r *row) error {
 	n := len(p.rows)

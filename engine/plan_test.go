@@ -236,7 +236,7 @@ func TestDatasetChangesWhileItIsRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			writeFile(t, b.file, strings.Join(second, "\n"))
-			if err := makePlan(t.Context(), b.store, f, s, testOptions()); !errors.Is(err, ErrUsage) {
+			if err := makePlan(t.Context(), b.store, f, s, testOptions()); !errors.Is(err, errChanged) {
 				t.Errorf("error %v", err)
 			}
 			if rows := b.rows(); !slices.Equal(rows, []uint32{0, 1}) {
@@ -275,7 +275,7 @@ func TestStartFailsWhileItPlans(t *testing.T) {
 			}
 			b.prompts("a", "b", "c")
 			change := &countdown{t.Context(), 4 + 1, func() { b.prompts("a", "b", "x") }}
-			if err := b.run(change, resume); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "changed while it was read") {
+			if err := b.run(change, resume); !errors.Is(err, errChanged) {
 				t.Errorf("error %v", err)
 			}
 			b.model.wantCount(before)

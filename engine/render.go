@@ -21,6 +21,7 @@ func (r *Run) render(ctx context.Context) <-chan struct{} {
 		if r.deps.Render == nil {
 			return
 		}
+		told := ""
 		for pause := renderPause; ; {
 			select {
 			case <-ctx.Done():
@@ -30,7 +31,10 @@ func (r *Run) render(ctx context.Context) <-chan struct{} {
 			case <-time.After(pause):
 			}
 			began := time.Now()
-			r.deps.Render(ctx)
+			if err := r.deps.Render(ctx); err != nil && ctx.Err() == nil && err.Error() != told {
+				told = err.Error()
+				r.log.Warn("output files are behind", "error", r.mask.text(told))
+			}
 			pause = max(renderPause, renderShare*time.Since(began))
 		}
 	}()

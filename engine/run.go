@@ -31,7 +31,7 @@ type Deps struct {
 	Version    string                      // of this program
 	Flags      map[string]string           // in force, kept for the next resume; without secrets
 	Judge      func(db.OutcomeHead) string // verdict of an outcome: kept, filtered, discarded or failed
-	Render     func(context.Context)       // brings output files up to date while the run goes on; may be nil
+	Render     func(context.Context) error // brings output files up to date while the run goes on; may be nil
 
 	// Sleep waits between the tries of a model call and for rate limits; nil:
 	// real time.
@@ -56,7 +56,7 @@ type Run struct {
 	launch      int
 	workDir     string
 	offers      *offers
-	cwds        folderLocks
+	cwds        folderQueues
 	progress    *Progress
 	stop        *stopper
 
@@ -231,15 +231,15 @@ func (r *Run) create() (err error) {
 	if err := checkWorkDir(r.o); err != nil {
 		return err
 	}
+	if err := checkDisk(r.folder.Dir); err != nil {
+		return err
+	}
 	if r.o.Overwrite {
 		if err := r.folder.MoveAside(r.now()); err != nil {
 			return err
 		}
 	}
 	if err := os.MkdirAll(r.folder.Dir, 0o777); err != nil {
-		return err
-	}
-	if err := checkDisk(r.folder.Dir); err != nil {
 		return err
 	}
 	r.store, err = db.Create(r.folder.Store(), db.Run{Name: r.folder.Name, Tools: tools.Names()}, db.Options{Now: r.now, Log: r.log})
@@ -315,7 +315,7 @@ func (r *Run) Work(ctx context.Context) error {
 	r.sweep(work)
 	rendering := r.render(work)
 	if err := r.drive(work); err != nil {
-		stop.begin(storeStop(err))
+		stop.begin(stopFor(err))
 	}
 	stop.cancel()
 	<-rendering
@@ -341,12 +341,33 @@ func (r *Run) worker(ctx context.Context, due <-chan db.Ordinal) error {
 		if r.stop.stopping() {
 			return nil
 		}
-		switch err := r.work(ctx, ord); {
+		switch err := r.take(ctx, ord); {
 		case errors.Is(err, errHalt):
 			return nil
 		case err != nil:
-			r.stop.begin(storeStop(err))
+			r.stop.begin(stopFor(err))
 			return nil
+		}
+	}
+	return nil
+}
+
+// take works on a prompt, and then on those that waited for its folder. One
+// whose folder is taken is left to whoever has it.
+func (r *Run) take(ctx context.Context, ord db.Ordinal) error {
+	prompt, err := r.store.Prompt(ord.Index())
+	if err != nil {
+		return err
+	}
+	folder, entered := r.cwds.enter(prompt.Cwd, ord)
+	for waited := entered; waited; {
+		if err := r.work(ctx, ord, prompt); err != nil {
+			return err
+		}
+		if ord, waited = r.cwds.leave(folder); waited {
+			if prompt, err = r.store.Prompt(ord.Index()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -362,6 +383,7 @@ func (r *Run) Close(end error) error {
 	case end != nil:
 		how = "stopped: " + r.mask.text(oneLine(end.Error()))
 	}
+	r.client.Close()
 	_ = os.Remove(r.workDir) // if no sandbox is left in it
 	var err error
 	if r.store.Err() == nil && r.launch > 0 {
@@ -369,9 +391,6 @@ func (r *Run) Close(end error) error {
 	}
 	return errors.Join(err, r.store.Close())
 }
-
-// Mask returns text without the secrets that the run knows.
-func (r *Run) Mask(text string) string { return r.mask.text(text) }
 
 // settingsOf reads stored settings, each once.
 func (r *Run) settingsOf(fp db.Hash) (*Settings, error) {
@@ -428,6 +447,16 @@ func (r *Run) commitErr(err error) error {
 		r.stop.begin(storeStop(err))
 	}
 	return err
+}
+
+// stopFor is the stop that an error of a session or of the feed means.
+func stopFor(err error) error {
+	for _, of := range []error{db.ErrFailed, db.ErrDamaged, db.ErrClosed, db.ErrConflict, db.ErrNotFound} {
+		if errors.Is(err, of) {
+			return storeStop(err)
+		}
+	}
+	return &stopError{stopInternal, err}
 }
 
 func storeStop(err error) error {

@@ -61,23 +61,15 @@ type openTurn struct {
 
 // work brings one prompt to its outcome. The error is nil or errHalt, or one
 // that ends the run.
-func (r *Run) work(ctx context.Context, ord db.Ordinal) (err error) {
+func (r *Run) work(ctx context.Context, ord db.Ordinal, prompt db.Prompt) (err error) {
 	r.progress.begin(ord)
 	defer r.progress.leave(ord)
-	s := &session{run: r, ord: ord}
+	s := &session{run: r, ord: ord, prompt: prompt}
 	defer func() {
 		if p := recover(); p != nil {
 			err = s.failPanicked(p, debug.Stack())
 		}
 	}()
-	if s.prompt, err = r.store.Prompt(ord.Index()); err != nil {
-		return err
-	}
-	unlock, err := r.cwds.lock(ctx, s.prompt.Cwd)
-	if err != nil {
-		return errHalt
-	}
-	defer unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.limit = newDeadline(r.o.PromptTimeout, r.now, func() { cancel(errPromptTimeout) })
@@ -89,6 +81,11 @@ func (r *Run) work(ctx context.Context, ord db.Ordinal) (err error) {
 // failPanicked records the outcome of a session that panicked. What it holds in
 // memory is not trusted any more: the facts come from its committed steps.
 func (s *session) failPanicked(p any, stack []byte) (err error) {
+	defer func() {
+		if again := recover(); again != nil {
+			err = fmt.Errorf("prompt %d: panic after a panic: %v", s.ord.Index(), again)
+		}
+	}()
 	if helper, ok := p.(*panicError); ok {
 		p, stack = helper.value, helper.stack
 	}
@@ -120,7 +117,7 @@ func (s *session) live(ctx context.Context) error {
 	if err := s.load(); err != nil {
 		return err
 	}
-	if e, bad := s.unfit(); bad {
+	if e, bad := s.unfit(); bad && s.turns == 0 {
 		return s.finish(e)
 	}
 	for {
@@ -267,6 +264,7 @@ func (s *session) unanswered(err error, request db.Hash) error {
 		s.facts.failedTries += failed.Tries
 	case errors.As(err, &interrupted):
 		s.reject(interrupted.Rejected, request)
+		s.facts.failedTries += interrupted.Tries
 	}
 	return err
 }
@@ -301,8 +299,11 @@ func (s *session) apply(attempt, step int, rec db.Record) {
 	switch r := rec.(type) {
 	case *db.Attempt:
 		s.box.recorded = nil
-		if r.Reason == attemptLost {
+		switch r.Reason {
+		case attemptLost:
 			s.losses++
+		case attemptRetry:
+			s.invalid, s.losses = 0, 0
 		}
 	case *db.Retry:
 		s.invalid, s.losses = 0, 0

@@ -12,10 +12,11 @@ import (
 // is not usable.
 type stopper struct {
 	soft   chan struct{} // closed at the first stage
-	once   sync.Once
-	cause  error // why, set before soft is closed
 	cancel context.CancelFunc
 	grace  time.Duration
+
+	mu    sync.Mutex
+	cause error // why; nil before the first stage
 }
 
 // newStopper returns the context of the work, which outlives ctx: its end only
@@ -31,18 +32,22 @@ func newStopper(ctx context.Context, grace time.Duration) (*stopper, context.Con
 	return s, work
 }
 
-// begin starts the stop; only the first cause counts. A failing store is cut
-// off at once: nothing that is still done could be kept.
+// begin starts the stop. The first cause counts, but for a failing store, which
+// always does and cuts the work off at once: nothing that is still done could
+// be kept.
 func (s *stopper) begin(cause error) {
-	s.once.Do(func() {
+	failing := stopReason(cause) == stopStore
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cause == nil {
 		s.cause = cause
 		close(s.soft)
-		grace := s.grace
-		if reason := stopReason(cause); reason == stopStore {
-			grace = 0
-		}
-		time.AfterFunc(grace, s.cancel)
-	})
+		time.AfterFunc(s.grace, s.cancel)
+	}
+	if failing {
+		s.cause = cause
+		s.cancel()
+	}
 }
 
 // stopping tells whether the stop has begun.
@@ -57,16 +62,16 @@ func (s *stopper) stopping() bool {
 
 // why is the cause of the stop, nil if none was begun.
 func (s *stopper) why() error {
-	if s.stopping() {
-		return s.cause
-	}
-	return nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cause
 }
 
 // One-word reasons of an early stop, as the store records them.
 const (
-	stopStore = "store"
-	stopDisk  = "disk"
+	stopStore    = "store"
+	stopDisk     = "disk"
+	stopInternal = "internal" // an error that nobody expected
 )
 
 func stopReason(err error) string {

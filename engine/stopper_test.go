@@ -20,7 +20,8 @@ func TestStopper(t *testing.T) {
 		{"an interrupt", func(s *stopper, interrupt func()) { interrupt() }, ErrInterrupted, 5 * time.Second},
 		{"refused credentials", func(s *stopper, interrupt func()) { s.begin(refused) }, refused, 5 * time.Second},
 		{"a store that fails", func(s *stopper, interrupt func()) { s.begin(broken) }, broken, 0},
-		{"the first cause counts", func(s *stopper, interrupt func()) { s.begin(refused); s.begin(broken); interrupt() }, refused, 5 * time.Second},
+		{"the first cause counts", func(s *stopper, interrupt func()) { s.begin(refused); interrupt() }, refused, 5 * time.Second},
+		{"but for a store that fails", func(s *stopper, interrupt func()) { s.begin(refused); s.begin(broken); interrupt() }, broken, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
