@@ -59,14 +59,6 @@ type program struct {
 	signal         atomic.Value // os.Signal: the first one
 }
 
-// verb is a word of the command line. run gets a parsed flag set.
-type verb struct {
-	name, about string
-	intro       string
-	groups      []flags.Group
-	register    func(*flag.FlagSet) func(context.Context) error
-}
-
 func (p *program) main(args []string) int {
 	name := "run"
 	switch {
@@ -76,68 +68,45 @@ func (p *program) main(args []string) int {
 		name, args = args[0], args[1:]
 	}
 	verbs := p.verbs()
-	p.warnOfVariables(verbs)
+	for _, line := range flags.Strangers(os.Environ(), envPrefix, verbs.Flags()) {
+		fmt.Fprintln(p.live, "hermes-batch: warning:", line)
+	}
 	if name == "help" {
-		return p.help(verbs, args)
+		return p.exitCode(p.help(verbs, args))
 	}
-	for _, v := range verbs {
-		if v.name == name {
-			return p.exitCode(p.call(v, args))
-		}
-	}
-	return p.exitCode(noVerb(name, verbs))
+	return p.exitCode(p.call(verbs, name, args))
 }
 
 // envPrefix begins the names of the variables that set flags.
 const envPrefix = "HERMES_BATCH"
 
-// warnOfVariables names variables of the environment that set no flag.
-func (p *program) warnOfVariables(verbs []verb) {
-	var known []string
-	for _, v := range verbs {
-		fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
-		v.register(fs)
-		fs.VisitAll(func(f *flag.Flag) { known = append(known, f.Name) })
-	}
-	for _, line := range flags.Strangers(os.Environ(), envPrefix, known) {
-		fmt.Fprintln(p.stderr, "hermes-batch: warning:", line)
-	}
-}
-
-func noVerb(name string, verbs []verb) error {
-	var names []string
-	for _, v := range verbs {
-		names = append(names, v.name)
-	}
-	names = append(names, "help")
-	if near := flags.Nearest(name, names); near != "" {
-		return engine.Usagef("there is no verb %q; did you mean %s?", name, near)
-	}
-	return engine.Usagef("there is no verb %q; verbs: %s", name, strings.Join(names, ", "))
-}
-
-func (p *program) verbs() []verb {
-	return []verb{
-		{"run", "run prompts (the default)", engine.Intro, engine.Groups, p.run},
-		{"status", "show the state of a run, also while it goes on", export.StatusIntro, engine.StoreGroups, p.status},
-		{"export", "render the files of a run elsewhere, also while it goes on", export.CopyIntro,
-			append(slices.Clip(engine.StoreGroups), flags.Group{Title: "Export", Names: export.CopyFlags}), p.export},
-		{"check", "verify the integrity of a run's store", checkIntro, engine.StoreGroups, p.check},
-		{"simulate", "serve the embedded model over HTTP", simulated.Intro(), []flags.Group{{Title: "Server", Names: []string{"addr", "latency", "jitter", "fail", "rate_limit", "seed", "stats"}}}, p.simulate},
-		{"version", "print the version", "Usage: hermes-batch version\n", nil, p.version},
+func (p *program) verbs() flags.Verbs {
+	return flags.Verbs{
+		{Name: "run", About: "run prompts (the default)", Intro: engine.Intro, Groups: engine.Groups, Register: p.run},
+		{Name: "status", About: "show the state of a run, also while it goes on", Intro: export.StatusIntro, Groups: engine.StoreGroups, Register: p.status},
+		{Name: "export", About: "render the files of a run elsewhere, also while it goes on", Intro: export.CopyIntro,
+			Groups: append(slices.Clip(engine.StoreGroups), flags.Group{Title: "Export", Names: export.CopyFlags}), Register: p.export},
+		{Name: "check", About: "verify the integrity of a run's store", Intro: checkIntro, Groups: engine.StoreGroups, Register: p.check},
+		{Name: "simulate", About: "serve the embedded model over HTTP", Intro: simulated.Intro(),
+			Groups: []flags.Group{{Title: "Server", Names: []string{"addr", "latency", "jitter", "fail", "rate_limit", "seed", "stats"}}}, Register: p.simulate},
+		{Name: "version", About: "print the version", Intro: "Usage: hermes-batch version\n", Register: p.version},
 	}
 }
 
 // call parses a verb's flags and runs it.
-func (p *program) call(v verb, args []string) error {
-	fs := flag.NewFlagSet(v.name, flag.ContinueOnError)
+func (p *program) call(verbs flags.Verbs, name string, args []string) error {
+	v, err := verbs.Find(name)
+	if err != nil {
+		return engine.Usagef("%v", err)
+	}
+	fs := flag.NewFlagSet(v.Name, flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
-	run := v.register(fs)
+	run := v.Register(fs)
 	args = flags.Underscore(fs, args)
-	err := ff.Parse(fs, args, ff.WithEnvVarPrefix(envPrefix), ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(flags.Config(fs)))
+	err = ff.Parse(fs, args, ff.WithEnvVarPrefix(envPrefix), ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(flags.Config(fs)))
 	switch {
 	case errors.Is(err, flag.ErrHelp):
-		flags.Help(p.stdout, v.intro, fs, v.groups)
+		flags.Help(p.stdout, v.Intro, fs, v.Groups)
 		return nil
 	case err != nil:
 		return engine.Usagef("%v", flags.Explain(err, fs))
@@ -150,35 +119,40 @@ func (p *program) call(v verb, args []string) error {
 	return run(ctx)
 }
 
-func (p *program) help(verbs []verb, args []string) int {
-	for _, v := range verbs {
-		if len(args) > 0 && v.name == args[0] {
-			return p.exitCode(p.call(v, append(args[1:], "--help")))
-		}
-	}
+func (p *program) help(verbs flags.Verbs, args []string) error {
 	if len(args) > 0 && !slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
-		return p.exitCode(noVerb(args[0], verbs))
+		return p.call(verbs, args[0], append(args[1:], "--help"))
 	}
 	fmt.Fprint(p.stdout, "hermes-batch runs prompts through a tool-calling LLM agent and keeps every trajectory.\n\nVerbs:\n")
-	for _, v := range verbs {
-		fmt.Fprintf(p.stdout, "  %-10s %s\n", v.name, v.about)
-	}
+	verbs.List(p.stdout)
 	fmt.Fprint(p.stdout, "\n\"hermes-batch help VERB\" shows the flags of a verb.\n")
-	return exitOK
+	return nil
 }
+
+// aftermath is how a run ended, and what went wrong when it was concluded.
+type aftermath struct{ end, err error }
+
+func (a *aftermath) Error() string { return errors.Join(a.end, a.err).Error() }
 
 // exitCode prints an error once, lines after the first indented, and maps it to
 // the documented exit code.
 func (p *program) exitCode(err error) int {
+	var after *aftermath
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &after):
+		code, late := p.exitCode(after.end), p.exitCode(after.err)
+		if after.end == nil {
+			return late
+		}
+		return code
 	case errors.Is(err, errFailed):
 		return exitFailed
 	case errors.Is(err, engine.ErrInterrupted), errors.Is(err, context.Canceled) && p.signal.Load() != nil:
 		return p.signalCode()
 	}
-	fmt.Fprintf(p.stderr, "hermes-batch: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	fmt.Fprintf(p.live, "hermes-batch: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	if errors.Is(err, engine.ErrUsage) || errors.Is(err, simulated.ErrOptions) || errors.Is(err, export.ErrRefused) {
 		return exitUsage
 	}
@@ -224,21 +198,21 @@ func (p *program) version(*flag.FlagSet) func(context.Context) error {
 	}
 }
 
-// logger writes above the progress; debug lines only if verbose.
+// logger writes above the progress; debug lines only if verbose. It has no
+// colours: with them the handler would turn escaped control characters of
+// servers and models into real ones.
 func (p *program) logger(verbose bool) *slog.Logger {
 	level := slog.LevelInfo
 	if verbose {
 		level = slog.LevelDebug
 	}
-	return slog.New(tint.NewTextHandler(p.live, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: !p.color()}))
+	return slog.New(tint.NewTextHandler(p.live, &tint.Options{Level: level, TimeFormat: "15:04:05", NoColor: true}))
 }
 
 // terminal tells whether stderr, where progress goes, is one.
 func (p *program) terminal() bool {
 	return term.IsTerminal(int(p.stderr.Fd())) && os.Getenv("TERM") != "dumb"
 }
-
-func (p *program) color() bool { return p.terminal() && os.Getenv("NO_COLOR") == "" }
 
 // run is the verb that does the work.
 func (p *program) run(fs *flag.FlagSet) func(context.Context) error {
@@ -297,7 +271,12 @@ func (p *program) drive(ctx context.Context, o *engine.Options, folder engine.Fo
 		return export.Status(w, s, output.Effective(), r.Progress().Snapshot().Lines())
 	}}
 	end := p.work(ctx, r, verbs, log)
-	return errors.Join(end, p.conclude(renderer, end), r.Close(end))
+	failed, err := p.conclude(renderer, end)
+	err = errors.Join(err, r.Close(errors.Join(end, err)))
+	if failed && end == nil && err == nil {
+		return errFailed
+	}
+	return &aftermath{end, err}
 }
 
 // work shows the run and answers questions about it while it goes on.
@@ -316,8 +295,9 @@ func (p *program) work(ctx context.Context, r *engine.Run, verbs map[string]ctl.
 	return r.Work(ctx)
 }
 
-// conclude renders the files and prints the summary.
-func (p *program) conclude(renderer *export.Renderer, end error) error {
+// conclude renders the files, prints the summary and tells whether prompts
+// failed.
+func (p *program) conclude(renderer *export.Renderer, end error) (failed bool, err error) {
 	mode := export.Final
 	if end != nil {
 		mode = export.Stop
@@ -328,10 +308,7 @@ func (p *program) conclude(renderer *export.Renderer, end error) error {
 			err = errors.Join(err, unread)
 		}
 	}
-	if err == nil && end == nil && report.Counts.Failed > 0 {
-		return errFailed
-	}
-	return err
+	return report != nil && report.Counts.Failed > 0, err
 }
 
 const checkIntro = `Verifies a run's store: pages, hashes of steps, chains, identities, plan.
@@ -356,7 +333,9 @@ func onStore(fs *flag.FlagSet, do func(ctx context.Context, path string) error) 
 
 func (p *program) status(fs *flag.FlagSet) func(context.Context) error {
 	return onStore(fs, func(ctx context.Context, path string) error {
-		return ctl.Read(ctx, path, "status", nil, p.stdout, func(_ context.Context, s *db.Store, _ []string, w io.Writer) error {
+		out := engine.PlainWriter(p.stdout)
+		defer out.Close()
+		return ctl.Read(ctx, path, "status", nil, out, func(_ context.Context, s *db.Store, _ []string, w io.Writer) error {
 			return export.Status(w, s, export.Filters{}, nil)
 		})
 	})

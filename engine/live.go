@@ -23,7 +23,7 @@ const (
 
 // Live shows a run's progress on stderr: a region that is redrawn on a
 // terminal, rare plain lines elsewhere. As an io.Writer it takes the log's
-// lines and puts them above the region. Safe for concurrent use.
+// lines and puts them above the region, without control characters. Safe for concurrent use.
 type Live struct {
 	out      *os.File
 	terminal bool
@@ -41,10 +41,12 @@ func NewLive(out *os.File, terminal bool) *Live { return &Live{out: out, termina
 func (l *Live) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	text := []byte(Plain(string(line)))
 	if l.region == nil {
-		return l.out.Write(line)
+		_, err := l.out.Write(text)
+		return len(line), err
 	}
-	return len(line), l.redraw(line, l.region)
+	return len(line), l.redraw(text, l.region)
 }
 
 // redraw replaces the region by text that stays and lines that do not.
