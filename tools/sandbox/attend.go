@@ -38,10 +38,11 @@ func (s *supervisor) attend() int {
 	}
 	s.drain()
 	s.conclude(s.result(why))
-	if !clean {
-		return s.leave(false)
+	clean = clean && s.linger()
+	if s.job != nil {
+		s.job.part()
 	}
-	return s.leave(s.linger())
+	return s.leave(clean)
 }
 
 // collect reads the output to its end, and goes on for as long as background

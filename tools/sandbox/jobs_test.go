@@ -350,3 +350,30 @@ func TestJobBrokenSupervisor(t *testing.T) {
 		t.Errorf("List = %+v, %v", list, err)
 	}
 }
+
+// Who makes a job end is told so by its supervisor, which stays for the answer.
+func TestJobPartsAfterAnswers(t *testing.T) {
+	j := &jobServer{}
+	if !j.begin() {
+		t.Fatal("no conversation begins")
+	}
+	parted := make(chan struct{})
+	go func() {
+		j.part()
+		close(parted)
+	}()
+	until(t, "no other conversation begins", func() bool {
+		begun := j.begin()
+		if begun {
+			j.talks.Done()
+		}
+		return !begun
+	})
+	select {
+	case <-parted:
+		t.Error("it parts before it has answered")
+	default:
+	}
+	j.talks.Done()
+	<-parted
+}

@@ -42,6 +42,8 @@ const (
 	askLimit = 10 * time.Second
 	// writeLimit is how long input waits to be read.
 	writeLimit = 2 * time.Second
+	// partLimit is how long a supervisor stays to answer what it was asked.
+	partLimit = writeLimit + time.Second
 )
 
 // A jobServer answers questions about the command of its supervisor.
@@ -55,6 +57,10 @@ type jobServer struct {
 	job      Job
 	output   *output
 	terminal bool
+
+	asking  sync.Mutex // held to begin a conversation
+	parting bool       // no other one begins
+	talks   sync.WaitGroup
 
 	writing sync.Mutex
 	input   *os.File // nil once it is closed
@@ -126,12 +132,40 @@ func (j *jobServer) converse(conn net.Conn) {
 	defer conn.Close()
 	var q question
 	_ = conn.SetDeadline(time.Now().Add(askLimit))
-	if json.NewDecoder(conn).Decode(&q) != nil {
+	if json.NewDecoder(conn).Decode(&q) != nil || !j.begin() {
 		return
 	}
+	defer j.talks.Done()
 	a := j.answer(q)
 	_ = conn.SetDeadline(time.Now().Add(askLimit))
 	_ = json.NewEncoder(conn).Encode(a)
+}
+
+// begin admits a conversation.
+func (j *jobServer) begin() bool {
+	j.asking.Lock()
+	defer j.asking.Unlock()
+	if !j.parting {
+		j.talks.Add(1)
+	}
+	return !j.parting
+}
+
+// part ends the conversations of a job that is over: who has made it do
+// something hears of that. Others find the rest in the record.
+func (j *jobServer) part() {
+	j.asking.Lock()
+	j.parting = true
+	j.asking.Unlock()
+	silence := make(chan struct{})
+	go func() {
+		j.talks.Wait()
+		close(silence)
+	}()
+	select {
+	case <-silence:
+	case <-time.After(partLimit):
+	}
 }
 
 func (j *jobServer) answer(q question) (a answer) {

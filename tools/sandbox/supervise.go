@@ -194,8 +194,6 @@ func (s *supervisor) fork(shell, text string, env []string, script, state *os.Fi
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	defer out.Close()
 	if err := s.noteBegin(); err != nil {
 		return err
 	}
@@ -205,6 +203,9 @@ func (s *supervisor) fork(shell, text string, env []string, script, state *os.Fi
 		Files: []uintptr{in.Fd(), out.Fd(), out.Fd(), scriptFd: script.Fd(), envFd: state.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Setctty: s.spec.Terminal, Pdeathsig: syscall.SIGKILL},
 	})
+	// The shell's alone from here on, so that it is seen when it closes them.
+	in.Close()
+	out.Close()
 	if err != nil {
 		s.shell = 0
 		return errors.Join(fmt.Errorf("start %s: %w", shell, err), s.file.Truncate(0))
