@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,45 +41,89 @@ func writerOptions() []parquet.WriterOption {
 	return options
 }
 
-// parquetFile is trajectories.parquet on its way. Its first error stays and is
-// told at the end, so that the other files of the same pass are rendered
-// whatever becomes of it.
+// parquetFile is trajectories.parquet on its way, which a goroutine of its own
+// writes. Its first error is told at the end, so that the other files of the
+// same pass are rendered whatever becomes of it. It ends with abort, before
+// which it may be finished.
 type parquetFile struct {
 	*file
 	encoder *encoder
-	writer  *parquet.Writer
-	footer  *footer
-	record  record
-	rows    [1]parquet.Row
-	proof   prover
-	group   int // bytes in the open row group, which ends at limit
-	limit   int
-	err     error
+	records chan *record
+	ended   bool          // records is closed
+	done    chan struct{} // closed when the goroutine has ended
+	bad     error         // of a row that has no record
+
+	// Of the goroutine, until it has ended.
+	writer *parquet.Writer
+	footer *footer
+	values [1]parquet.Row
+	proof  prover
+	group  int // bytes in the open row group, which ends at limit
+	limit  int
+	err    error
 }
 
 func (r *Renderer) beginParquet() *parquetFile {
 	f := r.begin(r.path("trajectories.parquet"))
 	end := &footer{out: f}
-	return &parquetFile{file: f, encoder: r.encoder, footer: end, writer: parquet.NewWriter(end, writerOptions()...), limit: groupSize}
+	p := &parquetFile{
+		file: f, encoder: r.encoder, records: make(chan *record), done: make(chan struct{}),
+		footer: end, writer: parquet.NewWriter(end, writerOptions()...), limit: groupSize,
+	}
+	go p.run()
+	return p
 }
 
-// add writes one row.
-func (p *parquetFile) add(row *row) {
-	if p.err == nil {
-		p.err = shield(func() error { return p.write(row) })
+// run writes records until there are no more, or one cannot be written.
+func (p *parquetFile) run() {
+	defer close(p.done)
+	for rec := range p.records {
+		if p.err = shield(func() error { return p.write(rec) }); p.err != nil {
+			return
+		}
 	}
 }
 
-func (p *parquetFile) write(row *row) error {
-	if err := p.record.set(p.encoder, row); err != nil {
+// add takes a row, or returns the error of an earlier one.
+func (p *parquetFile) add(row *row) error {
+	if p.bad != nil {
+		return p.bad
+	}
+	rec, err := recordOf(p.encoder, row)
+	if err != nil {
+		p.bad = err
 		return err
 	}
-	p.rows[0] = recordSchema.Deconstruct(p.rows[0][:0], &p.record)
-	size := p.proof.add(p.rows[0])
-	if size > largestRow {
-		return fmt.Errorf("%w %s: the row of %s has %d bytes, more than Parquet can hold", ErrWrite, p.path, row.ordinal, size)
+	select {
+	case p.records <- rec:
+		return nil
+	case <-p.done:
+		return p.err
 	}
-	if _, err := p.writer.WriteRows(p.rows[:]); err != nil {
+}
+
+// wait ends the goroutine and tells the first error.
+func (p *parquetFile) wait() error {
+	if !p.ended {
+		close(p.records)
+		p.ended = true
+	}
+	<-p.done
+	return cmp.Or(p.err, p.bad)
+}
+
+func (p *parquetFile) abort() {
+	p.wait()
+	p.file.abort()
+}
+
+func (p *parquetFile) write(rec *record) error {
+	p.values[0] = recordSchema.Deconstruct(p.values[0][:0], rec)
+	size := p.proof.add(p.values[0])
+	if size > largestRow {
+		return fmt.Errorf("%w %s: the row of prompt %d has %d bytes, more than Parquet can hold", ErrWrite, p.path, rec.PromptIndex, size)
+	}
+	if _, err := p.writer.WriteRows(p.values[:]); err != nil {
 		return err
 	}
 	p.file.rows++
@@ -92,11 +137,12 @@ func (p *parquetFile) write(row *row) error {
 // finishParquet completes the file. The number of pending prompts marks that of
 // an unfinished run.
 func (r *Renderer) finishParquet(rep *Report, p *parquetFile, pending int) error {
-	if p.err == nil {
-		p.err = shield(func() error { return p.close(pending) })
+	err := p.wait()
+	if err == nil {
+		err = shield(func() error { return p.close(pending) })
 	}
-	if p.err != nil {
-		return p.err
+	if err != nil {
+		return err
 	}
 	what := p.proof.proof()
 	return r.finish(rep, p.file, &what)
@@ -160,7 +206,6 @@ func (r *Renderer) parquetRows(ctx context.Context, p *parquetFile, tell seen) e
 		if err != nil {
 			return err
 		}
-		p.add(&row)
-		return p.err
+		return p.add(&row)
 	})
 }

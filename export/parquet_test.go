@@ -140,6 +140,7 @@ func TestParquetIsReadBackBeforeItIsTrusted(t *testing.T) {
 	} {
 		p := r.beginParquet()
 		f.must(r.parquetRows(context.Background(), p, func(db.Ordinal, *db.Outcome, Verdict) error { return nil }))
+		f.must(p.wait())
 		spoil(p)
 		err := r.finishParquet(&Report{}, p, 0)
 		if !errors.Is(err, ErrWrite) || name != "cut" && !errors.Is(err, errProof) {

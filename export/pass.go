@@ -101,7 +101,7 @@ func (p *pass) add(o db.Ordinal, out *db.Outcome, v Verdict) error {
 		return err
 	}
 	if p.parquet != nil {
-		p.parquet.add(&row)
+		p.parquet.add(&row) // finishParquet tells its error
 	}
 	return p.merged.add(line)
 }

@@ -104,28 +104,17 @@ var unbounded = [][]string{
 	{"extra"},
 }
 
-// set makes p the record of a row; what it held before is overwritten. The
-// conversation is taken from the very JSON that the JSONL files show.
-func (p *record) set(e *encoder, r *row) error {
+// recordOf makes the record of a row. The conversation is taken from the very
+// JSON that the JSONL files show.
+func recordOf(e *encoder, r *row) (*record, error) {
 	out := &r.outcome
-	entries := append(p.Conversations[:0], recordEntry{From: "human", Value: text(r.prompt.Text)})
-	for _, data := range r.entries {
-		var entry db.Entry
-		if err := json.Unmarshal(data, &entry); err != nil {
-			return fmt.Errorf("row of %s: %w: %w", r.ordinal, db.ErrDamaged, err)
-		}
-		entries = append(entries, recordEntryOf(entry))
-	}
-	*p = record{
-		PromptIndex:     int64(r.ordinal.Index()),
-		Conversations:   entries,
-		Metadata:        recordMetadataOf(r),
-		Completed:       out.End == endCompleted,
-		Partial:         out.End == endPartial,
-		APICalls:        int64(out.APICalls),
-		ToolsetsUsed:    p.ToolsetsUsed[:0],
-		ToolStats:       p.ToolStats[:0],
-		ToolErrorCounts: p.ToolErrorCounts[:0],
+	rec := &record{
+		PromptIndex:   int64(r.ordinal.Index()),
+		Conversations: make([]recordEntry, 1, 1+len(r.entries)),
+		Metadata:      recordMetadataOf(r),
+		Completed:     out.End == endCompleted,
+		Partial:       out.End == endPartial,
+		APICalls:      int64(out.APICalls),
 		ReasoningStats: recordReasoning{
 			Turns: int64(out.AssistantTurns), With: int64(out.ReasonedTurns), Without: int64(out.AssistantTurns - out.ReasonedTurns),
 		},
@@ -134,15 +123,23 @@ func (p *record) set(e *encoder, r *row) error {
 		Usage:        recordUsageOf(out.Usage),
 		Extra:        text(string(r.prompt.Extra)),
 	}
+	rec.Conversations[0] = recordEntry{From: "human", Value: text(r.prompt.Text)}
+	for _, data := range r.entries {
+		var entry db.Entry
+		if err := json.Unmarshal(data, &entry); err != nil {
+			return nil, fmt.Errorf("row of %s: %w: %w", r.ordinal, db.ErrDamaged, err)
+		}
+		rec.Conversations = append(rec.Conversations, recordEntryOf(entry))
+	}
 	for _, name := range out.Toolsets {
-		p.ToolsetsUsed = append(p.ToolsetsUsed, text(name))
+		rec.ToolsetsUsed = append(rec.ToolsetsUsed, text(name))
 	}
 	for i, st := range e.figures(out.ToolStats) {
 		name := e.name(i)
-		p.ToolStats = append(p.ToolStats, recordToolStat{name, int64(st.Count), int64(st.Success), int64(st.Failure)})
-		p.ToolErrorCounts = append(p.ToolErrorCounts, recordCount{name, int64(st.Failure)})
+		rec.ToolStats = append(rec.ToolStats, recordToolStat{name, int64(st.Count), int64(st.Success), int64(st.Failure)})
+		rec.ToolErrorCounts = append(rec.ToolErrorCounts, recordCount{name, int64(st.Failure)})
 	}
-	return nil
+	return rec, nil
 }
 
 func recordEntryOf(e db.Entry) recordEntry {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"hermes-batch/db"
 )
@@ -42,10 +43,10 @@ func Stream(ctx context.Context, store *db.Store, args []string, w io.Writer) er
 	if err != nil {
 		return err
 	}
-	to := &stream{enc: gob.NewEncoder(w)}
+	to := &stream{to: gob.NewEncoder(w)}
 	r := NewRenderer(store, Options{Filters: filters})
 	r.place = to
-	if err := to.enc.Encode(message{Run: store.Run().ID}); err != nil {
+	if err := to.send(message{Run: store.Run().ID}); err != nil {
 		return err
 	}
 	rep := &Report{}
@@ -53,7 +54,7 @@ func Stream(ctx context.Context, store *db.Store, args []string, w io.Writer) er
 		return err
 	}
 	rep.LongRows = len(r.long)
-	return to.enc.Encode(message{Report: rep})
+	return to.send(message{Report: rep})
 }
 
 func parseArgs(store *db.Store, args []string) (format string, f Filters, err error) {
@@ -118,15 +119,23 @@ func (r *Renderer) copy(ctx context.Context, rep *Report, format string) error {
 
 // stream is the place of files that go to another process.
 type stream struct {
-	enc   *gob.Encoder
 	files int
+
+	mu sync.Mutex
+	to *gob.Encoder
+}
+
+func (s *stream) send(m message) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.to.Encode(m)
 }
 
 func (s *stream) begin(path string) output {
 	s.files++
-	f := &sent{enc: s.enc, file: s.files, out: writers.Get().(*bufio.Writer)}
+	f := &sent{stream: s, file: s.files, out: writers.Get().(*bufio.Writer)}
 	f.out.Reset(sender{f})
-	f.err = s.enc.Encode(message{File: f.file, Name: path})
+	f.err = s.send(message{File: f.file, Name: path})
 	return f
 }
 
@@ -137,10 +146,10 @@ func (s *stream) sync() error { return nil }
 
 // sent is a file that goes to another process.
 type sent struct {
-	enc  *gob.Encoder
-	file int
-	out  *bufio.Writer // over sender; nil at the end
-	err  error         // of the beginning
+	stream *stream
+	file   int
+	out    *bufio.Writer // over sender; nil at the end
+	err    error         // of the beginning
 }
 
 func (f *sent) Write(p []byte) (int, error) {
@@ -158,7 +167,7 @@ func (f *sent) commit(what *proof) (changed bool, err error) {
 	if err := f.out.Flush(); err != nil {
 		return false, err
 	}
-	return true, f.enc.Encode(message{File: f.file, End: true, Proof: what})
+	return true, f.stream.send(message{File: f.file, End: true, Proof: what})
 }
 
 // abort gives memory back. The other process drops what does not end.
@@ -175,7 +184,7 @@ type sender struct{ *sent }
 
 func (s sender) Write(p []byte) (int, error) {
 	for part := range slices.Chunk(p, chunk) {
-		if err := s.enc.Encode(message{File: s.file, Data: part}); err != nil {
+		if err := s.stream.send(message{File: s.file, Data: part}); err != nil {
 			return 0, err
 		}
 	}

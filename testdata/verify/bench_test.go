@@ -1,0 +1,63 @@
+package verify
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"hermes-batch/db"
+	"hermes-batch/export"
+)
+
+// BenchmarkCopy compares the rendering of trajectories.parquet from a store, on
+// one core, with DuckDB's COPY of the same rows from JSONL, on one thread, in
+// turns: MB of JSONL a second, and the ratio of both.
+func BenchmarkCopy(b *testing.B) {
+	const rows, size = 5000, 2000
+	rng := rand.New(rand.NewPCG(1, 1))
+	r := newRun(b, "terminal", "file")
+	r.numbered(rows)
+	stats := map[string]db.ToolStat{"terminal": {Count: 2, Success: 2}}
+	var last *db.Commit
+	for i := range rows {
+		last = r.finish(db.MakeOrdinal(i, 0), db.Outcome{ToolStats: stats},
+			gpt(prose(rng, size), prose(rng, size/2), call("a", "terminal", `{"command":"ls -la"}`)), result(0, "a", "terminal", prose(rng, size)),
+			gpt(prose(rng, size), "", call("b", "terminal", `{"command":"ls -la"}`)), result(0, "b", "terminal", prose(rng, size)),
+			gpt(prose(rng, size), prose(rng, size/2)))
+	}
+	r.must(last.Wait(context.Background()))
+	r.render(rows)
+	lines := filepath.Join(r.dir, "trajectories.jsonl")
+	info, err := os.Stat(lines)
+	r.must(err)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var ours, theirs time.Duration
+	for b.Loop() {
+		ours += timed(b, func() error {
+			c := export.Copy{Out: filepath.Join(b.TempDir(), "out"), Args: []string{"--format=parquet"}}
+			return c.Write(io.Discard, func(w io.Writer) error { return export.Stream(context.Background(), r.store, c.Args, w) })
+		})
+		theirs += timed(b, func() error {
+			to := filepath.Join(b.TempDir(), "copy.parquet")
+			return query("SET threads=1; COPY (FROM read_json("+quote(lines)+")) TO "+quote(to)+" (FORMAT parquet, COMPRESSION zstd)",
+				func([]string, []any) error { return nil })
+		})
+	}
+	total := float64(info.Size()) * float64(b.N) / 1e6
+	b.ReportMetric(total/ours.Seconds(), "MB/s")
+	b.ReportMetric(total/theirs.Seconds(), "DuckDB-MB/s")
+	b.ReportMetric(theirs.Seconds()/ours.Seconds(), "ratio")
+}
+
+func timed(b *testing.B, fn func() error) time.Duration {
+	began := time.Now()
+	if err := fn(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(began)
+}
