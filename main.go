@@ -57,6 +57,7 @@ type program struct {
 	stdout, stderr *os.File
 	live           *engine.Live // stderr, with the progress of a run on it
 	signal         atomic.Value // os.Signal: the first one
+	keyShown       bool         // the key is an argument
 }
 
 func (p *program) main(args []string) int {
@@ -114,6 +115,7 @@ func (p *program) call(verbs flags.Verbs, name string, args []string) error {
 	if err := flags.Leftover(fs, args); err != nil {
 		return engine.Usagef("%v", err)
 	}
+	p.keyShown = slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(strings.TrimLeft(arg, "-"), "api_key") })
 	ctx, stop := p.signals()
 	defer stop()
 	return run(ctx)
@@ -265,6 +267,9 @@ func (p *program) drive(ctx context.Context, o *engine.Options, folder engine.Fo
 	r, err := engine.Start(ctx, o, folder, store, deps)
 	if err != nil {
 		return err
+	}
+	if p.keyShown {
+		log.Warn("a key given as a flag can be seen in the list of processes; one in the environment cannot")
 	}
 	renderer = export.NewRenderer(r.Store(), output)
 	verbs := map[string]ctl.Verb{"export": export.Stream, "status": func(_ context.Context, s *db.Store, _ []string, w io.Writer) error {

@@ -43,7 +43,8 @@ type Attempt struct {
 	ForkStep int       `json:"fork_step"`
 	Reason   string    `json:"reason"` // "start", "sandbox_lost" …
 	Settings Hash      `json:"settings,omitzero"`
-	Toolsets []string  `json:"toolsets,omitempty"` // as drawn
+	Drawn    []string  `json:"drawn,omitempty"`    // toolsets that the distribution gave
+	Toolsets []string  `json:"toolsets,omitempty"` // those of them that offer a tool
 	Offered  []string  `json:"offered,omitempty"`  // names of the tools
 	Tools    Hash      `json:"tools,omitzero"`     // blob: tool definitions as sent
 	Spent    Usage     `json:"spent,omitzero"`     // of earlier attempts, for steps that this one does not keep
@@ -150,10 +151,11 @@ type Rerun struct {
 // Retry marks where a session that had an outcome goes on, and under what.
 type Retry struct {
 	Settings Hash      `json:"settings,omitzero"`
+	Drawn    []string  `json:"drawn,omitempty"`
 	Toolsets []string  `json:"toolsets,omitempty"`
 	Offered  []string  `json:"offered,omitempty"`
 	Tools    Hash      `json:"tools,omitzero"`
-	Tries    int       `json:"tries"`  // requests sent so far
+	Tries    int       `json:"tries"`  // requests that led to no turn so far
 	Reason   string    `json:"reason"` // of the outcome that is superseded
 	Launch   int       `json:"launch"`
 	At       time.Time `json:"at,omitzero"`

@@ -116,7 +116,7 @@ func (s *session) firstAttempt() (*db.Attempt, error) {
 		return nil, err
 	}
 	return &db.Attempt{Parent: -1, ForkStep: -1, Reason: attemptStart, Settings: s.run.fingerprint,
-		Toolsets: o.toolsets, Offered: o.names, Tools: o.hash, Launch: s.run.launch, At: s.run.now()}, nil
+		Drawn: o.drawn, Toolsets: o.toolsets, Offered: o.names, Tools: o.hash, Launch: s.run.launch, At: s.run.now()}, nil
 }
 
 // retry says how a session that had an outcome goes on, under the run's
@@ -129,12 +129,12 @@ func (s *session) retry(old db.Outcome, t thread) (db.Record, error) {
 	}
 	if keep := t.reusable(); keep < len(t.steps) {
 		a := t.fork(keep, attemptRetry)
-		a.Settings, a.Toolsets, a.Offered, a.Tools = s.run.fingerprint, o.toolsets, o.names, o.hash
+		a.Settings, a.Drawn, a.Toolsets, a.Offered, a.Tools = s.run.fingerprint, o.drawn, o.toolsets, o.names, o.hash
 		a.Tries = old.Tries - t.facts(a.ForkStep).tries()
 		a.Launch, a.At = s.run.launch, s.run.now()
 		return a, nil
 	}
-	return &db.Retry{Settings: s.run.fingerprint, Toolsets: o.toolsets, Offered: o.names, Tools: o.hash,
+	return &db.Retry{Settings: s.run.fingerprint, Drawn: o.drawn, Toolsets: o.toolsets, Offered: o.names, Tools: o.hash,
 		Tries: old.Tries - t.all().turnTries, Reason: old.Reason, Launch: s.run.launch, At: s.run.now()}, nil
 }
 
@@ -174,7 +174,7 @@ func (s *session) fork(lost *lostError) error {
 		return err
 	}
 	a := t.fork(t.firstBox(), attemptLost)
-	a.Settings, a.Toolsets, a.Offered, a.Tools = s.settings, s.offer.toolsets, s.offer.names, s.offer.hash
+	a.Settings, a.Drawn, a.Toolsets, a.Offered, a.Tools = s.settings, s.offer.drawn, s.offer.toolsets, s.offer.names, s.offer.hash
 	a.Tries = s.facts.tries() - t.facts(a.ForkStep).tries()
 	a.Launch, a.At = s.run.launch, s.run.now()
 	s.box.discard(s)

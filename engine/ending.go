@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"hermes-batch/db"
@@ -40,7 +41,7 @@ func (s *session) failCall(e *model.Error) error {
 	message := s.run.mask.text(oneLine(e.Error()))
 	switch {
 	case e.Class == model.Fatal:
-		s.run.stop.begin(&stopError{e.Reason, e})
+		s.run.stop.begin(&stopError{e.Reason, fmt.Errorf("%w\n%s; --resume goes on", e, stopHints[e.Reason])})
 		return errHalt
 	case e.Reason == model.ReasonContext:
 		return done(s.finish(end{end: endIncomplete, reason: reasonContext, message: message}))
@@ -52,6 +53,14 @@ func (s *session) failCall(e *model.Error) error {
 		return done(s.finish(end{endFailed, e.Reason, classPermanent, message}))
 	}
 	return done(s.finish(end{endFailed, e.Reason, classTransient, message}))
+}
+
+// stopHints say what the user can do about errors that end a run.
+var stopHints = map[string]string{
+	model.ReasonCredentials: "check the key and that it goes with --base_url",
+	model.ReasonPayment:     "the account needs credit",
+	model.ReasonEndpoint:    "is the server running, and is --base_url right?",
+	model.ReasonRateLimit:   "the endpoint wants nothing until then",
 }
 
 // timeUp ends a prompt at its deadline.

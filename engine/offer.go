@@ -13,6 +13,7 @@ import (
 // offer is what one session is given: toolsets that contribute, tool names,
 // definitions as sent.
 type offer struct {
+	drawn       []string // what the distribution gave
 	toolsets    []string
 	names       []string
 	definitions []byte
@@ -60,7 +61,7 @@ func (o *offers) drawn(toolsets []string) (*offer, error) {
 		return known, nil
 	}
 	catalogue := tools.Catalogue(toolsets, o.sets)
-	made := &offer{toolsets: catalogue.Toolsets, names: catalogue.Names(), definitions: catalogue.Definitions(), tools: map[string]tools.Tool{}}
+	made := &offer{drawn: toolsets, toolsets: catalogue.Toolsets, names: catalogue.Names(), definitions: catalogue.Definitions(), tools: map[string]tools.Tool{}}
 	for _, t := range catalogue.Tools {
 		made.tools[t.Spec().Name] = t
 	}
@@ -76,14 +77,14 @@ func (o *offers) drawn(toolsets []string) (*offer, error) {
 
 // stored is the offer that a session's steps record: the definitions that it
 // was sent from the first request on, and the tools that carry them out now.
-func (o *offers) stored(toolsets, names []string, definitions db.Hash) (*offer, error) {
+func (o *offers) stored(drawn, toolsets, names []string, definitions db.Hash) (*offer, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	key := fmt.Sprintf("stored %s %v %v", definitions, toolsets, names)
+	key := fmt.Sprintf("stored %s %v %v %v", definitions, drawn, toolsets, names)
 	if known := o.known[key]; known != nil {
 		return known, nil
 	}
-	made := &offer{toolsets: toolsets, names: names, hash: definitions, tools: map[string]tools.Tool{}}
+	made := &offer{drawn: drawn, toolsets: toolsets, names: names, hash: definitions, tools: map[string]tools.Tool{}}
 	for _, set := range o.sets {
 		for _, t := range set.Tools {
 			made.tools[t.Spec().Name] = t

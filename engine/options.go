@@ -25,6 +25,8 @@ const (
 	DefaultRequestTimeout = 30 * time.Minute
 	DefaultShutdownGrace  = 5 * time.Second
 	DefaultPreviewChars   = 100
+	// maxWorkers is beyond what one machine can have in flight.
+	maxWorkers = 100_000
 	// shortFormBatch is the batch size of the --input/--output form.
 	shortFormBatch = 100
 )
@@ -189,6 +191,9 @@ func (o *Options) validateRest() error {
 	}
 	if o.RequestTimeout <= 0 {
 		return Usagef("--request_timeout must be longer than 0, for example 30m")
+	}
+	if o.Workers > maxWorkers {
+		return Usagef("--num_workers: %d is more than %d", o.Workers, maxWorkers)
 	}
 	if o.ShutdownGrace < 0 {
 		return Usagef("--shutdown_grace must not be negative")

@@ -349,20 +349,20 @@ func (s *session) applyResult(r *db.Result) {
 // reset makes the session empty, under the settings that recs end with.
 func (s *session) reset(recs []db.Record) error {
 	var definitions db.Hash
-	var toolsets, offered []string
+	var drawn, toolsets, offered []string
 	for _, rec := range recs {
 		switch r := rec.(type) {
 		case *db.Attempt:
-			s.settings, toolsets, offered, definitions = r.Settings, r.Toolsets, r.Offered, r.Tools
+			s.settings, drawn, toolsets, offered, definitions = r.Settings, r.Drawn, r.Toolsets, r.Offered, r.Tools
 		case *db.Retry:
-			s.settings, toolsets, offered, definitions = r.Settings, r.Toolsets, r.Offered, r.Tools
+			s.settings, drawn, toolsets, offered, definitions = r.Settings, r.Drawn, r.Toolsets, r.Offered, r.Tools
 		}
 	}
 	var err error
 	if s.set, err = s.run.settingsOf(s.settings); err != nil {
 		return err
 	}
-	if s.offer, err = s.run.offers.stored(toolsets, offered, definitions); err != nil {
+	if s.offer, err = s.run.offers.stored(drawn, toolsets, offered, definitions); err != nil {
 		return err
 	}
 	s.conv = model.NewConversation(s.set.params(s.run.endpoint.Kind, s.offer.definitions, s.prompt, s.ord), s.prompt.Text)

@@ -194,12 +194,28 @@ func prefillMessages(list []prefill) []model.Message {
 	return out
 }
 
+// maxPrefill bounds the file of prefilled messages, in bytes.
+const maxPrefill = 64 << 20
+
+func readBounded(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(text)) > most {
+		err = fmt.Errorf("%s is larger than %d MiB", path, most>>20)
+	}
+	return text, err
+}
+
 // readPrefill reads a file of messages; "" means none.
 func readPrefill(path string) ([]model.Message, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := readBounded(path, maxPrefill)
 	if err != nil {
 		return nil, Usagef("--prefill_messages_file: %v", err)
 	}

@@ -50,6 +50,11 @@ func dial(ctx context.Context, socket string) (net.Conn, error) {
 	}
 	conn, err := (&net.Dialer{Timeout: answerTime}).DialContext(ctx, "unix", socket)
 	switch {
+	case err == nil && os.Geteuid() != 0: // root may ask anybody's run
+		if refused := checkPeer(conn.(*net.UnixConn)); refused != nil {
+			return nil, errors.Join(refused, conn.Close())
+		}
+		return conn, nil
 	case err == nil:
 		return conn, nil
 	case ctx.Err() != nil:

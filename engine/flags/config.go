@@ -63,11 +63,17 @@ type member struct {
 	value any
 }
 
+// maxConfig bounds a config file, in bytes.
+const maxConfig = 4 << 20
+
 // readConfig returns the members of the file in its order.
 func readConfig(r io.Reader) ([]member, error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
+	text, err := io.ReadAll(io.LimitReader(r, maxConfig+1))
+	switch {
+	case err != nil:
 		return nil, err
+	case len(text) > maxConfig:
+		return nil, fmt.Errorf("larger than %d MiB", maxConfig>>20)
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	var whole any

@@ -72,7 +72,7 @@ func (n *count) UnmarshalJSON(raw []byte) error {
 	f, ok := number(raw)
 	*n = 0
 	if ok && f > 0 {
-		*n = count(min(f, 1<<53))
+		*n = count(min(f, 1<<40))
 	}
 	return nil
 }
