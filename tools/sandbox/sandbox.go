@@ -108,7 +108,7 @@ type Result struct {
 	// Recovered says that Recall found the result.
 	Recovered bool
 	// Job is what a command in the background became; nil if it could not be
-	// started, which the rest tells. With a Job nothing else is set.
+	// started, which the rest tells. With a Job that is not set.
 	Job *Job `json:",omitempty"`
 }
 
