@@ -1,11 +1,11 @@
-# hermes-batch needs Go alone; the race detector needs a C compiler too.
+# hermes-batch needs Go alone; the race detector and DuckDB in verify need a C++ compiler too.
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 
-.PHONY: build test race fuzz bench lint demo clean
+.PHONY: build test race fuzz bench lint demo verify clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o hermes-batch .
@@ -16,6 +16,10 @@ test:
 
 race:
 	CGO_ENABLED=1 go test -race -timeout 20m ./...
+
+# DuckDB reads the Parquet copy; a run of yours: make verify VERIFY='-args -folder=$PWD/data/NAME'
+verify:
+	CGO_ENABLED=1 go -C testdata/verify test -mod=mod -count=1 . $(VERIFY)
 
 # Every fuzz target of every package, one after the other.
 fuzz:
