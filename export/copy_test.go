@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"context"
+	"encoding/gob"
 	"errors"
 	"flag"
 	"io"
@@ -352,18 +353,32 @@ func TestCopyFlags(t *testing.T) {
 }
 
 func FuzzReceive(f *testing.F) {
-	fix := everything(f)
 	var whole bytes.Buffer
-	fix.must(Stream(context.Background(), fix.store, nil, &whole))
-	f.Add(whole.Bytes())
-	f.Add(whole.Bytes()[:whole.Len()/2])
+	to := stream{to: gob.NewEncoder(&whole)}
+	if err := to.send(message{Run: "a run"}); err != nil {
+		f.Fatal(err)
+	}
+	for _, name := range []string{"batch_0.jsonl", "trajectories.jsonl", "../escape", "/batch_1.jsonl"} {
+		f.Add(bytes.Clone(whole.Bytes()))
+		file := to.begin(name)
+		if _, err := file.Write([]byte("{}\n")); err != nil {
+			f.Fatal(err)
+		}
+		if _, err := file.commit(nil); err != nil {
+			f.Fatal(err)
+		}
+		if err := to.send(message{Report: &Report{Files: []File{{Path: name, Rows: 1}}, Statistics: &Statistics{}}}); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(bytes.Clone(whole.Bytes()))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		base := t.TempDir()
 		if rep, err := receive(bytes.NewReader(data), filepath.Join(base, "out")); err == nil && rep.Statistics == nil {
 			t.Error("no statistics")
 		}
 		entries, err := os.ReadDir(base)
-		if err != nil || len(entries) > 1 {
+		if err != nil || len(entries) > 1 || len(entries) == 1 && entries[0].Name() != "out" {
 			t.Errorf("%v, %v", entries, err)
 		}
 	})

@@ -54,7 +54,7 @@ type parquetFile struct {
 	bad     error         // of a row that has no record
 
 	// Of the goroutine, until it has ended.
-	writer *parquet.Writer
+	writer *parquet.GenericWriter[record]
 	footer *footer
 	values [1]parquet.Row
 	proof  prover
@@ -68,7 +68,7 @@ func (r *Renderer) beginParquet() *parquetFile {
 	end := &footer{out: f}
 	p := &parquetFile{
 		file: f, encoder: r.encoder, records: make(chan *record), done: make(chan struct{}),
-		footer: end, writer: parquet.NewWriter(end, writerOptions()...), limit: groupSize,
+		footer: end, writer: parquet.NewGenericWriter[record](end, writerOptions()...), limit: groupSize,
 	}
 	go p.run()
 	return p
