@@ -123,7 +123,7 @@ func TestInterruptDuringACall(t *testing.T) {
 		reruns                int
 	}{
 		{"a command that ends in time", "terminal", `{"command":"echo run >> log; touch begun; sleep 0.4; echo end >> log"}`, 20 * time.Second, 1, 0},
-		{"a command that does not", "terminal", `{"command":"echo run >> log; touch begun; [ -e again ] || { touch again; sleep 60; }"}`, 0, 2, 1},
+		{"a command that does not", "terminal", `{"command":"echo run >> log; [ -e again ] || { touch again begun; sleep 60; }"}`, 0, 2, 1},
 		{"reading a file", "slow_read", `{}`, 0, 0, 0},
 		{"writing a file", "slow_write", `{}`, 0, 0, 1},
 		{"something without state", "slow_sum", `{}`, 0, 0, 0},
