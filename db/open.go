@@ -64,7 +64,7 @@ func openFile(path string, opts Options) (*os.File, error) {
 }
 
 func (s *Store) open() error {
-	if err := inspect(s.file, s.opts.Log); err != nil {
+	if err := inspect(s.file, s.opts.ReadOnly, s.opts.Log); err != nil {
 		return err
 	}
 	var err error

@@ -142,14 +142,23 @@ func (r *Result) parsePayload(f *fields) error {
 }
 
 // entry is what the result looks like in a conversation.
-func (r *Result) entry() Entry {
+// Text is what the model and the row are shown: the text parts, a line end
+// between them.
+func (r *Result) Text() string {
+	if len(r.Parts) == 1 && r.Parts[0].Type == "text" {
+		return r.Parts[0].Text
+	}
 	var texts []string
 	for _, p := range r.Parts {
 		if p.Type == "text" {
 			texts = append(texts, p.Text)
 		}
 	}
-	return Entry{From: "tool", Value: strings.Join(texts, "\n"), ToolCallID: r.CallID, Name: r.Name}
+	return strings.Join(texts, "\n")
+}
+
+func (r *Result) entry() Entry {
+	return Entry{From: "tool", Value: r.Text(), ToolCallID: r.CallID, Name: r.Name}
 }
 
 func appendHead(dst []byte, k Kind, record any) ([]byte, error) {

@@ -26,7 +26,7 @@ const (
 // left out (the program that held it did not close it), bbolt reads all pages,
 // and in a goroutine whose panics nobody can catch: then all are looked at.
 // Otherwise only those are that lead to others.
-func inspect(f *os.File, log *slog.Logger) error {
+func inspect(f *os.File, readOnly bool, log *slog.Logger) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err
@@ -41,7 +41,8 @@ func inspect(f *os.File, log *slog.Logger) error {
 	if torn {
 		log.Warn("the last commit of the store is torn or damaged, the one before it holds", "path", f.Name())
 	}
-	w := newWalker(f, info.Size(), m, m.freelist == noFreelist)
+	// A reader is given no list of free pages, so it needs none to be found.
+	w := newWalker(f, info.Size(), m, m.freelist == noFreelist && !readOnly)
 	if w.walk(); len(w.faults) > 0 {
 		return damaged("%s", w.faults[0])
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -255,15 +254,4 @@ func (s *session) cutOff() {
 	for i := s.turn.answered; i < len(s.turn.Entry.ToolCalls); i++ {
 		s.answer(i, tools.Result{Text: errorText("not finished: the time limit of the prompt was reached"), Status: statusCutOff}, s.run.now())
 	}
-}
-
-func partsText(parts []db.Part) string {
-	if len(parts) == 1 {
-		return parts[0].Text
-	}
-	var out strings.Builder
-	for _, p := range parts {
-		out.WriteString(p.Text)
-	}
-	return out.String()
 }

@@ -53,7 +53,7 @@ func (s *session) tellResult(rec *db.Result) {
 		return
 	}
 	r.log.Debug("result", "prompt", s.ord.Index(), "tool", oneLine(r.mask.text(rec.Name)), "status", rec.Status,
-		"took", rec.Took.Round(1e6), "text", r.preview(partsText(rec.Parts)))
+		"took", rec.Took.Round(1e6), "text", r.preview(rec.Text()))
 }
 
 func (r *Run) preview(text string) string { return preview(r.mask.text(text), r.o.PreviewChars) }

@@ -17,6 +17,7 @@ type Progress struct {
 	started  time.Time
 	total    int
 	verdicts map[string]int
+	plan     bitset
 	over     bitset // prompts that have an outcome and are not due
 	flight   map[db.Ordinal]*flight
 	finished int // by this session
@@ -62,7 +63,6 @@ func newProgress(r *Run) (*Progress, error) {
 	if err != nil {
 		return nil, err
 	}
-	var inPlan bitset
 	page := make([]uint32, planPage)
 	for from := 0; ; {
 		n, err := r.store.PlanRows(from, page)
@@ -73,17 +73,17 @@ func newProgress(r *Run) (*Progress, error) {
 			break
 		}
 		for _, index := range page[:n] {
-			inPlan.set(int(index))
+			p.plan.set(int(index))
 		}
 		from += n
 	}
 	p.total = plan.Rows
 	err = r.store.OutcomeHeads(0, func(h db.OutcomeHead) bool {
 		index := h.Ordinal.Index()
-		if inPlan.has(index) && r.o.due(h) {
+		if p.plan.has(index) && r.o.due(h) {
 			return true
 		}
-		if !inPlan.has(index) {
+		if !p.plan.has(index) {
 			if h.End == endFailed {
 				return true // nobody waits for it any more
 			}
@@ -95,6 +95,9 @@ func newProgress(r *Run) (*Progress, error) {
 	})
 	return p, err
 }
+
+// planned tells whether a prompt is in the present plan.
+func (p *Progress) planned(ord db.Ordinal) bool { return p.plan.has(ord.Index()) }
 
 // pending tells whether a prompt is still to be worked on.
 func (p *Progress) pending(ord db.Ordinal) bool {
@@ -124,6 +127,20 @@ func (p *Progress) turn(ord db.Ordinal, t *db.Turn) {
 	if f := p.flight[ord]; f != nil {
 		f.turns++
 	}
+}
+
+// rejected counts a reply that was paid for and is no turn.
+func (p *Progress) rejected(r *db.Rejected) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.usage = p.usage.Add(r.Usage)
+}
+
+// gaveUp counts the requests of a call that got no reply.
+func (p *Progress) gaveUp(tries int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.retries += max(tries-1, 0)
 }
 
 // tallied is what the user may have to be told about.

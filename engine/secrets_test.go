@@ -90,7 +90,7 @@ func TestSecretsAreMasked(t *testing.T) {
 // masked tells whether a text shows that something was taken out of it, by the
 // run or by the model client.
 func masked(text string) bool {
-	return strings.Contains(text, maskText) || strings.Contains(text, "[masked]")
+	return strings.Contains(text, maskText) || strings.Contains(text, "[secret]")
 }
 
 func (b *bench) outcomeOf(s *db.Store, index int) db.Outcome {

@@ -230,7 +230,9 @@ func (s *session) ask(ctx context.Context) error {
 	}
 	s.reject(reply.Rejected, request)
 	if s.continued.open(reply) {
-		s.append(s.run.continuedOf(reply, request))
+		rec := s.run.continuedOf(reply, request)
+		s.run.progress.rejected(rec)
+		s.append(rec)
 		return s.durable()
 	}
 	turn := s.run.turnOf(reply)
@@ -262,6 +264,7 @@ func (s *session) unanswered(err error, request db.Hash) error {
 	case errors.As(err, &failed):
 		s.reject(failed.Rejected, request)
 		s.facts.failedTries += failed.Tries
+		s.run.progress.gaveUp(failed.Tries)
 	case errors.As(err, &interrupted):
 		s.reject(interrupted.Rejected, request)
 		s.facts.failedTries += interrupted.Tries
@@ -271,7 +274,9 @@ func (s *session) unanswered(err error, request db.Hash) error {
 
 func (s *session) reject(list []model.Rejected, request db.Hash) {
 	for _, r := range list {
-		s.append(s.run.rejectedOf(r, request))
+		rec := s.run.rejectedOf(r, request)
+		s.run.progress.rejected(rec)
+		s.append(rec)
 	}
 }
 
@@ -343,7 +348,7 @@ func (s *session) applyResult(r *db.Result) {
 		s.shell = sandbox.Shell{Cwd: r.Shell.Cwd, Env: r.Shell.Env}
 	}
 	s.turn.answered++
-	s.conv.Append(model.Message{Role: "tool", ToolCallID: r.CallID, Name: r.Name, Content: partsText(r.Parts)})
+	s.conv.Append(model.Message{Role: "tool", ToolCallID: r.CallID, Name: r.Name, Content: r.Text()})
 }
 
 // reset makes the session empty, under the settings that recs end with.

@@ -215,7 +215,7 @@ func TestCalls(t *testing.T) {
 					t.Fatalf("%d results", len(results))
 				}
 				r := results[1]
-				if r.Status != c.status || r.Success != (c.status == tools.StatusOK) || r.Name != c.tool || !strings.Contains(partsText(r.Parts), c.text) {
+				if r.Status != c.status || r.Success != (c.status == tools.StatusOK) || r.Name != c.tool || !strings.Contains(r.Text(), c.text) {
 					t.Errorf("result %+v, want %s with %q", r, c.status, c.text)
 				}
 			})

@@ -11,7 +11,7 @@ Usage:
   hermes-batch --dataset_file=FILE --batch_size=N --run_name=NAME --resume
   hermes-batch --input FILE --output FILE
   hermes-batch --list_distributions
-  hermes-batch status|check|simulate|version|help
+  hermes-batch status|export|check|simulate|version|help
 
 Flags may have dashes for underscores, one or two in front, and "=" or a space
 before the value. Each is also read from the environment (HERMES_BATCH_MAX_TURNS

@@ -139,7 +139,7 @@ func (s *session) leave() {
 // to be kept: because the user asked, or because the prompt will be tried
 // again.
 func (w *workspace) giveUp(s *session, e end) {
-	keep := s.run.o.KeepSandboxes == "always" || e.end == endFailed
+	keep := s.run.keeps(db.OutcomeHead{End: e.end, Reason: e.reason, Class: e.class}, true)
 	if w.box == nil && w.recorded != nil && !keep { // an earlier session of the program used it
 		if _, err := s.openBox(context.Background()); err != nil {
 			os.RemoveAll(w.recorded.Folder)
@@ -170,6 +170,20 @@ func (r *Run) closeBox(box *sandbox.Local, remove bool) {
 	}
 }
 
+// keeps tells whether the sandbox of a finished prompt stays: because the user
+// asked, or because the prompt will be tried again.
+func (r *Run) keeps(h db.OutcomeHead, inPlan bool) bool {
+	switch {
+	case r.o.KeepSandboxes == "always":
+		return true
+	case h.End != endFailed:
+		return false
+	case r.o.KeepSandboxes == "failed":
+		return true
+	}
+	return inPlan && r.o.due(h)
+}
+
 // sweep removes the folders of prompts that are done, left by a program that
 // died between an outcome and the removal.
 func (r *Run) sweep(ctx context.Context) {
@@ -182,7 +196,8 @@ func (r *Run) sweep(ctx context.Context) {
 			return true
 		}
 		out, found, err := r.store.Outcome(ord)
-		return err != nil || !found || out.End == endFailed
+		head := db.OutcomeHead{End: out.End, Reason: out.Reason, Class: out.Class}
+		return err != nil || !found || r.keeps(head, r.progress.planned(ord))
 	})
 	if err != nil {
 		r.log.Warn("remove left-over work folders", "folder", r.workDir, "error", err)

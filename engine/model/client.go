@@ -110,7 +110,7 @@ func (c *Client) setDefaults() {
 func maskKey(key string, others func(string) string) func(string) string {
 	return func(s string) string {
 		if len(key) >= 8 {
-			s = strings.ReplaceAll(s, key, "[masked]")
+			s = strings.ReplaceAll(s, key, "[secret]")
 		}
 		if others != nil {
 			s = others(s)

@@ -141,7 +141,7 @@ func TestKeysAreMasked(t *testing.T) {
 	_, err = c.Complete(t.Context(), prompt(), nil)
 	e := wantError(t, err, Fatal, ReasonCredentials, 1)
 	all := fmt.Sprint(string(r.Raw), r.Content, string(r.Rejected[0].Raw), e, e.Message, log.String())
-	if strings.Contains(all, "canary") || strings.Count(all, "[masked]") < 5 {
+	if strings.Contains(all, "canary") || strings.Count(all, "[secret]") < 5 {
 		t.Errorf("got %s", all)
 	}
 }

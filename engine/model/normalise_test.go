@@ -136,7 +136,7 @@ func TestNormaliseMasksSecrets(t *testing.T) {
 		t.Fatal(f.message)
 	}
 	all := r.ID + r.Content + r.Reasoning + r.Calls[0].Arguments
-	if strings.Contains(all, "sk-secret") || strings.Count(all, "[masked]") != 4 {
+	if strings.Contains(all, "sk-secret") || strings.Count(all, "[secret]") != 4 {
 		t.Errorf("got %q", all)
 	}
 }

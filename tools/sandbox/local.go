@@ -192,8 +192,10 @@ func (l *Local) reopen() error {
 	if nonce != l.opts.Nonce {
 		return fmt.Errorf("open sandbox %s: the folder is another one: %w", l.base, ErrLost)
 	}
-	if st, err := os.Lstat(l.work()); err != nil || !st.IsDir() {
-		return fmt.Errorf("open sandbox %s: no work folder: %w", l.base, ErrLost)
+	// A work folder that is gone is what its own commands may have left; the
+	// next one makes it again, as it would have without the interruption.
+	if st, err := os.Lstat(l.work()); err == nil && !st.IsDir() {
+		return fmt.Errorf("open sandbox %s: the work folder is something else: %w", l.base, ErrLost)
 	}
 	l.boot, l.reopened = boot, true
 	id, err := l.lostJob()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -97,12 +98,42 @@ func TestReopen(t *testing.T) {
 	}
 }
 
+// What commands did to their own work folder makes no difference between a
+// session that was interrupted and one that was not.
+func TestWorkFolderRemovedByItsCommands(t *testing.T) {
+	base := filepath.Join(t.TempDir(), "box")
+	results := map[bool][]string{}
+	for _, interrupted := range []bool{false, true} {
+		l := open(t, LocalOptions{Base: base})
+		results[interrupted] = append(results[interrupted], string(mustRun(t, l, "0", "cd ..; rm -rf work; echo gone").Output))
+		if interrupted {
+			if err := l.Close(t.Context(), false); err != nil {
+				t.Fatal(err)
+			}
+			l = open(t, LocalOptions{Base: base, Nonce: l.Nonce()})
+		}
+		for _, key := range []string{"1", "2"} {
+			r := mustRun(t, l, key, "ls; echo here")
+			results[interrupted] = append(results[interrupted], string(r.Output))
+		}
+		if err := l.Close(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(results[false], results[true]) {
+		t.Errorf("uninterrupted %q, interrupted %q", results[false], results[true])
+	}
+}
+
 func TestLost(t *testing.T) {
 	for name, damage := range map[string]func(base string) error{
-		"no folder":      os.RemoveAll,
-		"no nonce":       func(base string) error { return os.Remove(filepath.Join(base, nonceFile)) },
-		"empty nonce":    func(base string) error { return os.Truncate(filepath.Join(base, nonceFile), 0) },
-		"no work folder": func(base string) error { return os.Remove(filepath.Join(base, workFolder)) },
+		"no folder":   os.RemoveAll,
+		"no nonce":    func(base string) error { return os.Remove(filepath.Join(base, nonceFile)) },
+		"empty nonce": func(base string) error { return os.Truncate(filepath.Join(base, nonceFile), 0) },
+		"a link for a work folder": func(base string) error {
+			work := filepath.Join(base, workFolder)
+			return errors.Join(os.Remove(work), os.Symlink(os.TempDir(), work))
+		},
 		"another nonce": func(base string) error {
 			return os.WriteFile(filepath.Join(base, nonceFile), []byte("OTHER\nboot\n"), 0o600)
 		},
