@@ -139,7 +139,7 @@ func (s *session) leave() {
 // to be kept: because the user asked, or because the prompt will be tried
 // again.
 func (w *workspace) giveUp(s *session, e end) {
-	keep := s.run.keeps(db.OutcomeHead{End: e.end, Reason: e.reason, Class: e.class}, true)
+	keep := s.run.keeps(e.end, true)
 	if w.box == nil && w.recorded != nil && !keep { // an earlier session of the program used it
 		if _, err := s.openBox(context.Background()); err != nil {
 			os.RemoveAll(w.recorded.Folder)
@@ -170,18 +170,16 @@ func (r *Run) closeBox(box *sandbox.Local, remove bool) {
 	}
 }
 
-// keeps tells whether the sandbox of a finished prompt stays: because the user
-// asked, or because the prompt will be tried again.
-func (r *Run) keeps(h db.OutcomeHead, inPlan bool) bool {
-	switch {
-	case r.o.KeepSandboxes == "always":
+// keeps tells whether the sandbox of a prompt that ended this way stays:
+// because the user asked, or because a resume may try the prompt again.
+func (r *Run) keeps(end string, inPlan bool) bool {
+	switch r.o.KeepSandboxes {
+	case "always":
 		return true
-	case h.End != endFailed:
-		return false
-	case r.o.KeepSandboxes == "failed":
-		return true
+	case "failed":
+		return end == endFailed
 	}
-	return inPlan && r.o.due(h)
+	return end == endFailed && inPlan
 }
 
 // sweep removes the folders of prompts that are done, left by a program that
@@ -196,8 +194,7 @@ func (r *Run) sweep(ctx context.Context) {
 			return true
 		}
 		out, found, err := r.store.Outcome(ord)
-		head := db.OutcomeHead{End: out.End, Reason: out.Reason, Class: out.Class}
-		return err != nil || !found || r.keeps(head, r.progress.planned(ord))
+		return err != nil || !found || r.keeps(out.End, r.progress.planned(ord))
 	})
 	if err != nil {
 		r.log.Warn("remove left-over work folders", "folder", r.workDir, "error", err)
