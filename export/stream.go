@@ -69,7 +69,8 @@ func parseArgs(store *db.Store, args []string) (format string, f Filters, err er
 	fs.SetOutput(io.Discard)
 	f.Register(fs)
 	fs.Func(flagFormat, "", func(s string) error { format = s; return checkFormat(s) })
-	return format, f, fs.Parse(args)
+	err = fs.Parse(args)
+	return format, f, err
 }
 
 func checkFormat(format string) error {
@@ -88,7 +89,9 @@ func (r *Renderer) copy(ctx context.Context, rep *Report, format string) error {
 	}
 	stats := newCollector(r)
 	tell := func(o db.Ordinal, out *db.Outcome, v Verdict) error {
-		r.ledger.add(r.store.BatchOf(o.Index()), headOf(o, out))
+		if batch := r.store.BatchOf(o.Index()); batch >= 0 && batch < len(r.ledger.batches) {
+			r.ledger.add(batch, headOf(o, out))
+		}
 		return stats.add(o, out, v)
 	}
 	var parquet *parquetFile
