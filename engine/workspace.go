@@ -33,9 +33,6 @@ type workspace struct {
 	recorded *db.Sandbox // nil: the attempt has used none
 }
 
-// shared tells whether the sandbox stands in a folder that is not its own.
-func (w *workspace) shared() bool { return w.recorded != nil && w.recorded.SharedCwd }
-
 // boxFor opens the sandbox if the tool needs one. Its record is durable before
 // a call can change it.
 func (s *session) boxFor(ctx context.Context, tool tools.Tool) (sandbox.Sandbox, error) {
