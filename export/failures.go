@@ -17,6 +17,7 @@ type failure struct {
 	prompt  string
 	outcome db.Outcome // of a prompt; of a line, only the reason
 	hint    string
+	extra   string // the row's other keys, as in its row
 }
 
 func (f *failure) append(dst []byte) []byte {
@@ -31,6 +32,7 @@ func (f *failure) append(dst []byte) []byte {
 	dst = appendInt(dst, `,"attempts":`, f.outcome.Attempts)
 	dst = appendInt(dst, `,"tries":`, f.outcome.Tries)
 	dst = appendText(dst, `,"hint":`, f.hint)
+	dst = appendText(dst, `,"extra":`, f.extra)
 	return append(dst, "}\n"...)
 }
 
@@ -45,7 +47,7 @@ func (r *Renderer) failures(ctx context.Context, rep *Report) error {
 		return f.add(buf)
 	}
 	err := r.store.BadLines(func(b db.BadLine) error {
-		return put(failure{kind: "line", line: b.Line, index: -1, rollout: -1, outcome: db.Outcome{Reason: b.Reason}, hint: b.Hint})
+		return put(failure{kind: "line", line: b.Line, index: -1, rollout: -1, outcome: db.Outcome{Reason: b.Reason}, hint: b.Hint, extra: "{}"})
 	})
 	for b := 0; err == nil && b < len(r.ledger.batches); b++ {
 		if r.ledger.batches[b].failed > 0 {
@@ -85,5 +87,5 @@ func (r *Renderer) failed(o db.Ordinal, fn func(failure) error) error {
 	if err != nil {
 		return err
 	}
-	return fn(failure{kind: "prompt", index: o.Index(), rollout: o.Rollout(), prompt: p.Text, outcome: out})
+	return fn(failure{kind: "prompt", index: o.Index(), rollout: o.Rollout(), prompt: p.Text, outcome: out, extra: string(p.Extra)})
 }

@@ -98,43 +98,33 @@ func (r *Renderer) Render(ctx context.Context, mode Mode) (*Report, error) {
 	return rep, err
 }
 
+// render does what can be done: a file that cannot be written keeps none of the
+// others back.
 func (r *Renderer) render(ctx context.Context, mode Mode, rep *Report) error {
 	switch mode {
 	case Background:
-		return r.steps(
-			func() error { return r.batches(ctx, rep, (*tally).full) },
-			func() error { return r.tables(ctx, rep) },
-			func() error { return r.output(ctx, rep) },
+		return errors.Join(
+			r.batches(ctx, rep, (*tally).full),
+			r.tables(ctx, rep),
+			r.output(ctx, rep),
 		)
 	case Stop:
-		stats, deadline := newCollector(r), time.Time{}
-		return r.steps(
-			func() error { return r.batches(ctx, rep, func(t *tally) bool { return t.rows() > 0 }) },
-			func() error { return r.tables(ctx, rep) },
-			func() error { deadline = time.Now().Add(r.opts.Budget); return nil },
-			func() error { return r.collect(ctx, rep, stats, deadline) },
-			func() error { return r.statistics(rep, stats) },
-			func() error { return r.parquetUntil(ctx, rep, stats.pending, deadline) },
+		err := errors.Join(
+			r.batches(ctx, rep, func(t *tally) bool { return t.rows() > 0 }),
+			r.tables(ctx, rep),
 		)
+		stats, deadline := newCollector(r), time.Now().Add(r.opts.Budget)
+		if failed := r.collect(ctx, rep, stats, deadline); failed != nil {
+			return errors.Join(err, failed)
+		}
+		return errors.Join(err, r.statistics(rep, stats), r.parquetUntil(ctx, rep, stats.pending, deadline))
 	}
 	stats, parquet := newCollector(r), r.beginParquet()
 	defer parquet.abort()
-	return r.steps(
-		func() error { return r.pass(ctx, rep, stats.add, parquet) },
-		func() error { return r.tables(ctx, rep) },
-		func() error { return r.statistics(rep, stats) },
-		func() error { return r.finishParquet(rep, parquet, stats.pending) },
-	)
-}
-
-// steps does one thing after the other until one fails.
-func (r *Renderer) steps(all ...func() error) error {
-	for _, step := range all {
-		if err := step(); err != nil {
-			return err
-		}
+	if err := r.pass(ctx, rep, stats.add, parquet); err != nil {
+		return errors.Join(err, r.tables(ctx, rep))
 	}
-	return nil
+	return errors.Join(r.tables(ctx, rep), r.statistics(rep, stats), r.finishParquet(rep, parquet, stats.pending))
 }
 
 // prepare brings the ledger up to date.
@@ -152,10 +142,24 @@ func (r *Renderer) prepare(mode Mode) error {
 	if err := r.ledger.refresh(fresh || mode != Background); err != nil {
 		return err
 	}
-	if fresh {
+	if !fresh {
+		return nil
+	}
+	same, err := r.sameFilters()
+	if same {
 		r.trustFiles()
 	}
-	return nil
+	return err
+}
+
+// sameFilters tells whether the session of the program before this one had the
+// filters that are in force now, so that its files may stand.
+func (r *Renderer) sameFilters() (bool, error) {
+	launches, err := r.store.Launches()
+	if err != nil || len(launches) < 2 {
+		return err == nil, err
+	}
+	return FiltersOf(launches[len(launches)-2]) == r.opts.Effective(), nil
 }
 
 // retool takes the tools that the run has by now, and tells whether there are

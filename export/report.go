@@ -6,10 +6,10 @@ import "time"
 type State string
 
 const (
-	Written   State = "written"   // its bytes changed, or it is new
-	Unchanged State = "unchanged" // it was up to date
-	Removed   State = "removed"   // a batch's file that no row belongs to any more
-	LeftOut   State = "left out"  // not brought up to date, for want of time
+	Written   State = "written"    // its bytes changed, or it is new
+	Unchanged State = "up to date" // its bytes did not change
+	Removed   State = "removed"    // a batch's file that no row belongs to any more
+	LeftOut   State = "left out"   // not brought up to date, for want of time
 )
 
 // File is one output file in a Report.

@@ -100,7 +100,7 @@ func (r *Renderer) copy(ctx context.Context, rep *Report, format string) error {
 		defer parquet.abort()
 	}
 	lines := func() error {
-		return r.steps(
+		return steps(
 			func() error { return r.pass(ctx, rep, tell, parquet) },
 			func() error { return r.tables(ctx, rep) },
 			func() error { return r.statistics(rep, stats) },
@@ -108,7 +108,7 @@ func (r *Renderer) copy(ctx context.Context, rep *Report, format string) error {
 	}
 	if format == formatParquet {
 		lines = func() error {
-			return r.steps(
+			return steps(
 				func() error { return r.parquetRows(ctx, parquet, tell) },
 				func() error { return stats.report(rep) },
 			)
@@ -192,4 +192,14 @@ func (s sender) Write(p []byte) (int, error) {
 		}
 	}
 	return len(p), nil
+}
+
+// steps does one thing after the other until one fails.
+func steps(all ...func() error) error {
+	for _, step := range all {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -166,7 +166,7 @@ func (t *table) usage(s *Statistics) {
 		}
 		t.line("cost", "$"+u.Cost.String(), about)
 	}
-	t.line("time", s.Duration.String()+" s", "over "+plural(s.Durations.Launches, "launch", "launches"))
+	t.line("time", s.Duration.String()+" s", "in "+plural(s.Durations.Launches, "session", "sessions"))
 }
 
 func plural(n int, one, many string) string {
