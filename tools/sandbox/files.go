@@ -62,7 +62,7 @@ func (f localFiles) open(name string) (file *os.File, err error) {
 		if err != nil {
 			return err
 		}
-		if st, err = file.Stat(); err == nil && !st.Mode().IsRegular() {
+		if st, err = file.Stat(); err == nil && (!st.Mode().IsRegular() || kernelFile(file)) {
 			err = notRegular(name, st)
 		}
 		if err != nil {
@@ -71,6 +71,21 @@ func (f localFiles) open(name string) (file *os.File, err error) {
 		return err
 	})
 	return file, err
+}
+
+// kernelFile tells a file that the kernel makes up, such as the environment or
+// the memory of this very program below /proc: reading it may tell secrets, or
+// fail like a broken disk. What cannot be looked at counts as one.
+func kernelFile(f *os.File) bool {
+	var st unix.Statfs_t
+	if err := unix.Fstatfs(int(f.Fd()), &st); err != nil {
+		return true
+	}
+	switch int64(st.Type) {
+	case unix.PROC_SUPER_MAGIC, unix.SYSFS_MAGIC, unix.DEBUGFS_MAGIC, unix.TRACEFS_MAGIC, unix.SECURITYFS_MAGIC, unix.CGROUP_SUPER_MAGIC, unix.CGROUP2_SUPER_MAGIC:
+		return true
+	}
+	return false
 }
 
 func notRegular(name string, st fs.FileInfo) error {

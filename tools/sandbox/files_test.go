@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,20 @@ import (
 
 // A command swaps a folder for a link to the outside, over and over, while
 // tools use names below it. Nothing outside is read or written.
+// The program's own environment lies below /proc, which a row's cwd may name.
+func TestKernelFilesAreRefused(t *testing.T) {
+	l := open(t, LocalOptions{Cwd: "/proc"})
+	for _, name := range []string{"self/environ", "self/mem", "/proc/self/maps", "uptime"} {
+		if b, err := l.Files().ReadFile(name, 1<<20); !errors.Is(err, ErrNotRegular) {
+			t.Errorf("%s: %q, %v", name, b, err)
+		}
+		if f, err := l.Files().Open(name); !errors.Is(err, ErrNotRegular) {
+			t.Errorf("%s: opened, %v", name, err)
+			f.Close()
+		}
+	}
+}
+
 func TestFilesAgainstSwappedLinks(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "file"), "outside", 0o600)
