@@ -49,7 +49,7 @@ func (o *options) sizes() sizes {
 		samples: max(1, o.count),
 		loads: []load{
 			{workers: 64, prompts: 1024, latency: 50 * time.Millisecond, wall: atMost(1.10), processor: atMost(calculatorLimit)},
-			{workers: 1000, prompts: 2000, latency: time.Second, wall: atMost(1.05), memory: atMost(400)},
+			{workers: 1000, prompts: 4000, latency: time.Second, wall: atMost(1.05), memory: atMost(400)},
 		},
 		commands: 256, fresh: []int{1024},
 		writers: []int{1, 64, 256}, writing: time.Second,

@@ -25,7 +25,7 @@ func (b *bench) wire(ctx context.Context, l load) error {
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("  the same for a bare client, %d workers", l.workers)
+	what := fmt.Sprintf("wall ÷ ideal of a bare client, %d workers, %v model", l.workers, l.latency)
 	b.add(b.programs[0], metric{fmt.Sprintf("Wire/workers=%d", l.workers), what, "wall/ideal", bound{}}, wall.Seconds()/l.ideal().Seconds())
 	return nil
 }
