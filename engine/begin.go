@@ -60,7 +60,7 @@ func (s *session) load() (err error) {
 	if err != nil {
 		return err
 	}
-	if !found || s.wentOn(old) {
+	if !found || wentOn(s.log, old) {
 		return s.replay(t)
 	}
 	again, err := s.retry(old, t)
@@ -70,10 +70,10 @@ func (s *session) load() (err error) {
 	return s.goOn(again)
 }
 
-// wentOn tells whether the session has steps that are later than its outcome:
-// an earlier session of the program had begun to try it again.
-func (s *session) wentOn(old db.Outcome) bool {
-	attempt, step := s.log.Last()
+// wentOn tells whether a session has steps that are later than its outcome: an
+// earlier session of the program had begun to try it again.
+func wentOn(log *db.Log, old db.Outcome) bool {
+	attempt, step := log.Last()
 	return attempt > old.Attempt || attempt == old.Attempt && step >= old.Steps
 }
 

@@ -78,22 +78,51 @@ func newProgress(r *Run) (*Progress, error) {
 		from += n
 	}
 	p.total = plan.Rows
+	var open []db.OutcomeHead // of the plan, ended without an answer
 	err = r.store.OutcomeHeads(0, func(h db.OutcomeHead) bool {
-		index := h.Ordinal.Index()
-		if p.plan.has(index) && r.o.due(h) {
-			return true
-		}
-		if !p.plan.has(index) {
-			if h.End == endFailed {
-				return true // nobody waits for it any more
+		planned := p.plan.has(h.Ordinal.Index())
+		switch {
+		case planned && r.o.due(h), !planned && h.End == endFailed: // again, or nobody waits for it
+		case planned && h.End != endCompleted:
+			open = append(open, h)
+		default:
+			if !planned {
+				p.total++
 			}
-			p.total++
+			p.isOver(h)
 		}
-		p.over.set(index)
-		p.verdicts[p.judge(h)]++
 		return true
 	})
+	for _, h := range open {
+		if err != nil {
+			break
+		}
+		var going bool
+		if going, err = goesOn(r.store, h.Ordinal); !going {
+			p.isOver(h)
+		}
+	}
 	return p, err
+}
+
+// isOver counts an outcome of an earlier session.
+func (p *Progress) isOver(h db.OutcomeHead) {
+	p.over.set(h.Ordinal.Index())
+	p.verdicts[p.judge(h)]++
+}
+
+// goesOn tells whether a prompt with an outcome was being tried again when an
+// earlier session of the program ended.
+func goesOn(store *db.Store, ord db.Ordinal) (bool, error) {
+	out, found, err := store.Outcome(ord)
+	if err != nil || !found {
+		return false, err
+	}
+	log, err := store.Log(ord)
+	if err != nil {
+		return false, err
+	}
+	return wentOn(log, out), nil
 }
 
 // planned tells whether a prompt is in the present plan.

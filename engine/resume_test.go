@@ -336,6 +336,36 @@ func TestInterruptedRetryGoesOn(t *testing.T) {
 	})
 }
 
+// A retry that was asked for goes on after an interrupt without being asked for
+// again.
+func TestInterruptedRetryOfAnIncompletePromptGoesOn(t *testing.T) {
+	interrupt := make(chan bool, 1)
+	var b *bench
+	b = newBench(t, func(a ask) (int, string) {
+		switch {
+		case a.Turn == 3 && len(interrupt) == 0:
+			interrupt <- true
+			<-b.now.Load().stop.soft
+		case a.Turn == 4:
+			return says("done")
+		}
+		return adds()
+	})
+	turns := func(n int) func(*Options) {
+		return func(o *Options) { o.MaxTurns, o.AllowConfigChange = n, true }
+	}
+	b.prompts("a")
+	b.mustRun(turns(2))
+	b.wantEnds("incomplete/max_turns")
+	b.interruptedRun(interrupt, resume, grace(10*time.Second), turns(9), func(o *Options) { o.RetryIncomplete = []string{"all"} })
+	b.wantEnds("incomplete/max_turns")
+	interrupt <- true
+	b.mustRun(resume, turns(9))
+	b.wantEnds(answered)
+	b.model.wantOnce()
+	b.model.wantCount(5)
+}
+
 // A program that died between the answer of a retried prompt and its outcome
 // does not ask again.
 func TestAnswerWithoutOutcome(t *testing.T) {
