@@ -1,7 +1,6 @@
 package export
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,10 +47,9 @@ func writerOptions() []parquet.WriterOption {
 type parquetFile struct {
 	*file
 	encoder *encoder
-	records chan *record
-	ended   bool          // records is closed
+	rows    chan *row
+	ended   bool          // rows is closed
 	done    chan struct{} // closed when the goroutine has ended
-	bad     error         // of a row that has no record
 
 	// Of the goroutine, until it has ended.
 	writer *parquet.GenericWriter[record]
@@ -67,35 +65,28 @@ func (r *Renderer) beginParquet() *parquetFile {
 	f := r.begin(r.path("trajectories.parquet"))
 	end := &footer{out: f}
 	p := &parquetFile{
-		file: f, encoder: r.encoder, records: make(chan *record), done: make(chan struct{}),
+		file: f, encoder: newEncoder(r.tools), rows: make(chan *row, 1), done: make(chan struct{}),
 		footer: end, writer: parquet.NewGenericWriter[record](end, writerOptions()...), limit: groupSize,
 	}
 	go p.run()
 	return p
 }
 
-// run writes records until there are no more, or one cannot be written.
+// run writes rows until there are no more, or one cannot be written.
 func (p *parquetFile) run() {
 	defer close(p.done)
-	for rec := range p.records {
-		if p.err = shield(func() error { return p.write(rec) }); p.err != nil {
+	for row := range p.rows {
+		if p.err = shield(func() error { return p.write(row) }); p.err != nil {
 			return
 		}
 	}
 }
 
-// add takes a row, or returns the error of an earlier one.
+// add takes a row, which must not change any more, or returns the error of an
+// earlier one.
 func (p *parquetFile) add(row *row) error {
-	if p.bad != nil {
-		return p.bad
-	}
-	rec, err := recordOf(p.encoder, row)
-	if err != nil {
-		p.bad = err
-		return err
-	}
 	select {
-	case p.records <- rec:
+	case p.rows <- row:
 		return nil
 	case <-p.done:
 		return p.err
@@ -105,11 +96,11 @@ func (p *parquetFile) add(row *row) error {
 // wait ends the goroutine and tells the first error.
 func (p *parquetFile) wait() error {
 	if !p.ended {
-		close(p.records)
+		close(p.rows)
 		p.ended = true
 	}
 	<-p.done
-	return cmp.Or(p.err, p.bad)
+	return p.err
 }
 
 func (p *parquetFile) abort() {
@@ -117,7 +108,11 @@ func (p *parquetFile) abort() {
 	p.file.abort()
 }
 
-func (p *parquetFile) write(rec *record) error {
+func (p *parquetFile) write(row *row) error {
+	rec, err := recordOf(p.encoder, row)
+	if err != nil {
+		return err
+	}
 	p.values[0] = recordSchema.Deconstruct(p.values[0][:0], rec)
 	size := p.proof.add(p.values[0])
 	if size > largestRow {

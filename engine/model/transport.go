@@ -23,6 +23,10 @@ const (
 	pingTimeout = 10 * time.Second
 )
 
+// requestBuffer holds an ordinary request whole, in bytes, so that it takes one
+// write.
+const requestBuffer = 16 << 10
+
 // newTransport makes a pool with a place for every worker's connection; the
 // default one keeps two per host.
 func newTransport(workers int, tls bool) *http.Transport {
@@ -33,6 +37,7 @@ func newTransport(workers int, tls bool) *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}).DialContext,
+		WriteBufferSize:     requestBuffer,
 		MaxIdleConnsPerHost: max(workers, 2),
 		IdleConnTimeout:     idle,
 		TLSHandshakeTimeout: dialTimeout,
