@@ -11,8 +11,8 @@ build:
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o hermes-batch .
 
 test:
-	go vet ./...
-	go test ./...
+	go vet ./... ./testdata/bench
+	go test ./... ./testdata/bench
 
 race:
 	CGO_ENABLED=1 go test -race -timeout 20m ./...
@@ -33,13 +33,12 @@ fuzz:
 
 # BENCH takes flags, as in: make bench BENCH='-only commits -json figures.json'
 bench:
-	go test -short ./testdata/bench
 	go run ./testdata/bench $(BENCH)
 
 lint:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; }
-	go vet ./...
-	go run $(STATICCHECK) ./...
+	go vet ./... ./testdata/bench
+	go run $(STATICCHECK) ./... ./testdata/bench
 
 # Runs again as well: the run before is moved aside.
 demo: build
