@@ -85,7 +85,10 @@ func setupScript(env *testscript.Env) error {
 		return err
 	}
 	text := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", asProgram, binary)
-	if err := os.WriteFile(filepath.Join(bin, "hermes-batch"), []byte(text), 0o777); err != nil {
+	syscall.ForkLock.RLock() // a child of another script would keep the file open, which then cannot be executed
+	err = os.WriteFile(filepath.Join(bin, "hermes-batch"), []byte(text), 0o777)
+	syscall.ForkLock.RUnlock()
+	if err != nil {
 		return err
 	}
 	env.Setenv("PATH", bin+":"+env.Getenv("PATH"))
