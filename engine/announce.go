@@ -46,33 +46,37 @@ var errEnough = errors.New("enough")
 // Announce tells what the user should know before the work begins: bad lines
 // of the dataset and toolsets that cannot work here.
 func (r *Run) Announce() error {
-	if !r.replanned { // the user has seen them
-		plan, _, err := r.store.Plan()
-		if err == nil && plan.Bad > 0 {
-			r.log.Warn(fmt.Sprintf("%d bad lines in the dataset, see errors.jsonl", plan.Bad))
-		}
-		r.announceToolsets()
+	plan, _, err := r.store.Plan()
+	if err != nil {
 		return err
 	}
+	if r.replanned { // else the user has seen them
+		err = r.announceBadLines(plan.Bad)
+	} else if plan.Bad > 0 {
+		r.log.Warn(fmt.Sprintf("%d bad lines in the dataset, see errors.jsonl", plan.Bad))
+	}
+	r.announceToolsets()
+	return err
+}
+
+// announceBadLines names the first bad lines of the dataset, and how many more
+// there are.
+func (r *Run) announceBadLines(bad int) error {
 	shown := 0
 	err := r.store.BadLines(func(b db.BadLine) error {
-		if shown++; shown > badLinesShown {
+		if shown == badLinesShown {
 			return errEnough
 		}
+		shown++
 		r.log.Warn("bad line skipped", "line", b.Line, "reason", b.Reason, "hint", b.Hint)
 		return nil
 	})
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	if shown > badLinesShown {
-		plan, _, err := r.store.Plan()
-		if err != nil {
-			return err
-		}
-		r.log.Warn(fmt.Sprintf("%d more bad lines, see errors.jsonl", plan.Bad-badLinesShown))
+	if bad > shown {
+		r.log.Warn(fmt.Sprintf("%d more bad lines, see errors.jsonl", bad-shown))
 	}
-	r.announceToolsets()
 	return nil
 }
 

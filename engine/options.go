@@ -105,7 +105,7 @@ func (o *Options) registerModel(fs *flag.FlagSet) {
 	fs.StringVar(&o.BaseURL, "base_url", model.OpenRouterURL, "`URL` of any OpenAI-compatible endpoint")
 	fs.Var(flags.Secret(&o.APIKey), "api_key", "`key` of the endpoint; better given by OPENROUTER_API_KEY, NOUS_API_KEY or OPENAI_API_KEY; never stored")
 	fs.Var(flags.Min(&o.MaxTokens, 1), "max_tokens", "tokens per model reply, at least 1 (default the model's own limit)")
-	fs.Var(flags.Enum(&o.ReasoningEffort, "none", "minimal", "low", "medium", "high", "xhigh"), "reasoning_effort", "none, minimal, low, medium, high or xhigh (default medium on OpenRouter and Nous, elsewhere not sent)")
+	fs.Var(flags.Enum(&o.ReasoningEffort, model.Efforts()...), "reasoning_effort", "none, minimal, low, medium, high or xhigh (default medium on OpenRouter and Nous, elsewhere not sent)")
 	fs.BoolVar(&o.ReasoningDisabled, "reasoning_disabled", false, "reasoning off altogether; wins over --reasoning_effort")
 	fs.Var(flags.CommaList(&o.ProvidersAllowed), "providers_allowed", "comma `list` of the only OpenRouter providers to use")
 	fs.Var(flags.CommaList(&o.ProvidersIgnored), "providers_ignored", "comma `list` of OpenRouter providers to avoid")
