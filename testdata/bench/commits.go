@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hermes-batch/db"
+	"hermes-batch/testdata/figures"
 )
 
 // sessionTurns is how many turns a writer gives a session before it takes the
@@ -66,11 +67,11 @@ func (b *bench) commit(ctx context.Context, writers int, turns []*db.Turn) error
 	}
 	slices.Sort(took)
 	this, at, key := b.programs[0], fmt.Sprintf(", %d writers", writers), fmt.Sprintf("/writers=%d", writers)
-	b.add(this, metric{"Commits" + key, "durable commits of 4 KB turns" + at, "commits/s", more()}, float64(len(took))/elapsed.Seconds())
-	b.add(this, metric{"CommitP50" + key, "  median of their latency" + at, "ms", bound{}}, milliseconds(quantile(took, 0.50)))
-	b.add(this, metric{"CommitP99" + key, "  99th percentile" + at, "ms", bound{}}, milliseconds(quantile(took, 0.99)))
-	b.add(this, metric{"CommitBytes" + key, "  bytes written per turn" + at, "B/turn", bound{}}, float64(bytes)/float64(len(took)))
-	b.add(this, metric{"CommitSize" + key, "  growth of the store per turn" + at, "B/turn", bound{}}, float64(after-size)/float64(len(took)))
+	b.add(this, "Commits"+key, "durable commits of 4 KB turns"+at, "commits/s", figures.More(), float64(len(took))/elapsed.Seconds())
+	b.add(this, "CommitP50"+key, "  median of their latency"+at, "ms", figures.Less(), milliseconds(figures.Quantile(took, 0.50)))
+	b.add(this, "CommitP99"+key, "  99th percentile"+at, "ms", figures.Less(), milliseconds(figures.Quantile(took, 0.99)))
+	b.add(this, "CommitBytes"+key, "  bytes written per turn"+at, "B/turn", figures.Less(), float64(bytes)/float64(len(took)))
+	b.add(this, "CommitSize"+key, "  growth of the store per turn"+at, "B/turn", figures.Less(), float64(after-size)/float64(len(took)))
 	return nil
 }
 

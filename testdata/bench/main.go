@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -13,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+
+	"hermes-batch/testdata/figures"
 )
 
 // options are the flags.
@@ -28,7 +29,7 @@ type options struct {
 func (o *options) register(fs *flag.FlagSet) {
 	fs.StringVar(&o.binary, "binary", "", "`program` to measure (default: built from this tree)")
 	fs.StringVar(&o.vs, "vs", "", "`program` to compare with: both run in turns")
-	fs.StringVar(&o.json, "json", "", "write the figures to this `file` too")
+	fs.StringVar(&o.json, "json", "", "put the figures into this `file` too, scenario by scenario; those that it holds of others stay")
 	fs.StringVar(&o.dir, "dir", "", "`folder` on the disk to measure (default: the system's temporary folder)")
 	fs.StringVar(&o.only, "only", "", "`pattern` of the scenarios to run: "+strings.Join(names(), ", "))
 	fs.IntVar(&o.count, "count", 3, "samples of each figure, of which the median counts")
@@ -65,19 +66,30 @@ func (o *options) run(ctx context.Context, size sizes, out, log io.Writer) error
 	if err != nil {
 		return err
 	}
-	facts, err := readMachine(dir)
+	facts, err := figures.ReadMachine(dir)
 	if err != nil {
 		return err
 	}
-	facts.print(out)
-	b := &bench{dir: dir, programs: programs, size: size, log: log}
-	failed := b.run(ctx, only)
-	r := report{Machine: facts, Programs: labels(programs), Figures: b.results.figures()}
-	r.print(out)
-	if o.json != "" {
-		return errors.Join(failed, r.save(o.json))
+	facts.Print(out)
+	b := &bench{
+		dir: dir, programs: programs, size: size, log: log, json: o.json, command: o.command(), tree: figures.Commit(ctx),
+		report: figures.Report{Machine: facts, Programs: labels(programs)},
 	}
+	failed := b.run(ctx, only)
+	b.report.Print(out)
 	return failed
+}
+
+// command measures one scenario again, when its name is put behind it.
+func (o *options) command() string {
+	command := "go run ./testdata/bench"
+	if o.long {
+		command += " -long"
+	}
+	if o.large {
+		command += " -large"
+	}
+	return command + " -only "
 }
 
 // programs are what is measured; the first is the one whose figures have
@@ -90,9 +102,9 @@ func (o *options) programs(ctx context.Context, dir string) ([]program, error) {
 			return nil, err
 		}
 	}
-	list := []program{{label: "this", path: path}}
+	list := []program{{label: figures.This, path: path}}
 	if o.vs != "" {
-		list = append(list, program{label: "other", path: o.vs})
+		list = append(list, program{label: figures.Other, path: o.vs})
 	}
 	for i := range list {
 		// Programs run in folders of their own.

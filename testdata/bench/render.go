@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"hermes-batch/testdata/figures"
 )
 
 // render measures the rendering of all output files of a complete run with
@@ -29,8 +31,8 @@ func (b *bench) render(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.add(p, metric{"StoreSize", "store ÷ JSONL that it renders, turns of 4 KB", "store/jsonl", atMost(0.6)}, float64(store)/float64(merged))
-		b.add(p, metric{"RenderAll", "all output files rendered anew at a resume, bytes of JSONL by the clock", "MB/s", more()}, megabytes(lines)/u.wall.Seconds())
+		b.add(p, "StoreSize", "store ÷ JSONL that it renders, turns of 4 KB", "store/jsonl", figures.AtMost(0.6), float64(store)/float64(merged))
+		b.add(p, "RenderAll", "all output files rendered anew at a resume, bytes of JSONL by the clock", "MB/s", figures.More(), megabytes(lines)/u.wall.Seconds())
 		return b.export(ctx, p, dir, lines, merged)
 	})
 }
@@ -41,10 +43,10 @@ func (b *bench) export(ctx context.Context, p program, dir string, lines, merged
 	for _, format := range []struct {
 		name   string
 		bytes  int64
-		metric metric
+		metric figures.Metric
 	}{
-		{"hermes", lines, metric{"RenderJSONL", "  JSONL a core, batch files and merged", "MB/cpu-s", atLeast(100)}},
-		{"parquet", merged, metric{"RenderParquet", "  Parquet a core, in bytes of the merged JSONL", "MB/cpu-s", more()}},
+		{"hermes", lines, figures.Metric{Name: "RenderJSONL", What: "  JSONL a core, batch files and merged", Unit: "MB/cpu-s", Target: figures.AtLeast(100)}},
+		{"parquet", merged, figures.Metric{Name: "RenderParquet", What: "  Parquet a core, in bytes of the merged JSONL", Unit: "MB/cpu-s", Target: figures.More()}},
 	} {
 		out := filepath.Join(dir, "export")
 		u, err := p.run(ctx, dir, "export", "--store="+storeFile, "--out="+out, "--format="+format.name)
@@ -52,7 +54,7 @@ func (b *bench) export(ctx context.Context, p program, dir string, lines, merged
 			return err
 		}
 		if err == nil {
-			b.add(p, format.metric, megabytes(format.bytes)/u.processor.Seconds())
+			b.results.Add(p.label, format.metric, megabytes(format.bytes)/u.processor.Seconds())
 		}
 		if err := os.RemoveAll(out); err != nil {
 			return err

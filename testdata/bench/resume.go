@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+
+	"hermes-batch/testdata/figures"
 )
 
 // resume measures a run that is all but finished, and then one that is: how
@@ -26,7 +28,7 @@ func (b *bench) resumed(ctx context.Context, n int) error {
 	err = b.rounds(b.size.samples, func(p program) error {
 		took, _, err := firstRequest(ctx, p, folders[p], "--resume")
 		if err == nil {
-			b.add(p, metric{"Start" + key, "start to first request" + at, "s", atMost(5)}, took.Seconds())
+			b.add(p, "Start"+key, "start to first request"+at, "s", figures.AtMost(5), took.Seconds())
 		}
 		return err
 	})
@@ -50,12 +52,12 @@ func (b *bench) resumed(ctx context.Context, n int) error {
 		if err != nil {
 			return err
 		}
-		b.add(p, metric{"Resume" + key, "resume of a complete run to its exit" + at, "s", bound{}}, u.wall.Seconds())
-		b.add(p, metric{"ResumeProcessor" + key, "  processor for that", "s", bound{}}, u.processor.Seconds())
-		b.add(p, metric{"Memory" + key, "  peak anonymous memory" + at, "MB", bound{}}, megabytes(u.memory))
+		b.add(p, "Resume"+key, "resume of a complete run to its exit"+at, "s", figures.Less(), u.wall.Seconds())
+		b.add(p, "ResumeProcessor"+key, "  processor for that", "s", figures.Less(), u.processor.Seconds())
+		b.add(p, "Memory"+key, "  peak anonymous memory"+at, "MB", figures.Less(), megabytes(u.memory))
 		if first := b.size.finished[0]; n > first {
-			few := b.results.median(p.label, fmt.Sprintf("Memory/finished=%d", first))
-			b.add(p, metric{"MemoryGrowth" + key, fmt.Sprintf("  that ÷ the same with %d", first), "ratio", atMost(1.5)}, megabytes(u.memory)/few)
+			few := b.results.Median(p.label, fmt.Sprintf("Memory/finished=%d", first))
+			b.add(p, "MemoryGrowth"+key, fmt.Sprintf("  that ÷ the same with %d", first), "ratio", figures.AtMost(1.5), megabytes(u.memory)/few)
 		}
 		return nil
 	})

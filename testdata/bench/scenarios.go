@@ -8,6 +8,8 @@ import (
 	"os"
 	"regexp"
 	"time"
+
+	"hermes-batch/testdata/figures"
 )
 
 // scenarios in the order in which they run.
@@ -48,8 +50,8 @@ func (o *options) sizes() sizes {
 	s := sizes{
 		samples: max(1, o.count),
 		loads: []load{
-			{workers: 64, prompts: 1024, latency: 50 * time.Millisecond, wall: atMost(1.10), processor: atMost(calculatorLimit)},
-			{workers: 1000, prompts: 4000, latency: time.Second, wall: atMost(1.05), memory: atMost(400)},
+			{workers: 64, prompts: 1024, latency: 50 * time.Millisecond, wall: figures.AtMost(1.10), processor: figures.AtMost(calculatorLimit)},
+			{workers: 1000, prompts: 4000, latency: time.Second, wall: figures.AtMost(1.05), memory: figures.AtMost(400)},
 		},
 		commands: 256, fresh: []int{1024},
 		writers: []int{1, 64, 256}, writing: time.Second,
@@ -57,7 +59,7 @@ func (o *options) sizes() sizes {
 	}
 	if o.long {
 		s.loads[0].prompts, s.loads[1].prompts = 5120, 10_000
-		s.loads = append(s.loads, load{workers: 2000, prompts: 10_000, latency: time.Second, wall: atMost(1.10)})
+		s.loads = append(s.loads, load{workers: 2000, prompts: 10_000, latency: time.Second, wall: figures.AtMost(1.10)})
 		s.writers, s.writing = []int{1, 16, 64, 256, 1024}, 3*time.Second
 	}
 	if o.large {
@@ -71,8 +73,12 @@ type bench struct {
 	dir      string
 	programs []program
 	size     sizes
-	log      io.Writer // what is being done
-	results  results
+	log      io.Writer       // what is being done
+	json     string          // file for the figures, "" for none
+	command  string          // before the name of a scenario: how to measure it again
+	tree     string          // its commit
+	results  figures.Results // of the scenario that runs
+	report   figures.Report  // of those before it
 }
 
 func (b *bench) run(ctx context.Context, only *regexp.Regexp) error {
@@ -82,12 +88,26 @@ func (b *bench) run(ctx context.Context, only *regexp.Regexp) error {
 			continue
 		}
 		began := time.Now()
-		if err := s.run(b, ctx); err != nil {
+		if err := b.measure(ctx, s); err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
 		}
 		fmt.Fprintf(b.log, "%-12s %.0f s\n", s.name, time.Since(began).Seconds())
 	}
 	return errors.Join(append(failed, context.Cause(ctx))...)
+}
+
+// measure runs a scenario. Its figures are kept in the file at once, unless it
+// did not come to its end.
+func (b *bench) measure(ctx context.Context, s scenario) error {
+	b.results = figures.Results{Commit: b.tree}
+	b.results.Begin(s.name, b.command+s.name)
+	err := s.run(b, ctx)
+	measured := b.results.Figures()
+	b.report.Figures = append(b.report.Figures, measured...)
+	if err != nil || b.json == "" {
+		return err
+	}
+	return figures.Report{Machine: b.report.Machine, Programs: b.report.Programs, Figures: measured}.Merge(b.json)
 }
 
 // rounds calls fn for each program n times, in turns and with the order turned
@@ -112,4 +132,7 @@ func (b *bench) folder() (dir string, remove func(), err error) {
 	return dir, func() { os.RemoveAll(dir) }, err
 }
 
-func (b *bench) add(p program, m metric, value float64) { b.results.add(p.label, m, value) }
+// add adds a sample.
+func (b *bench) add(p program, name, what, unit string, target figures.Target, value float64) {
+	b.results.Add(p.label, figures.Metric{Name: name, What: what, Unit: unit, Target: target}, value)
+}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"path/filepath"
 	"time"
+
+	"hermes-batch/testdata/figures"
 )
 
 // interrupted is the exit code after Ctrl+C.
@@ -23,8 +25,8 @@ func (b *bench) start(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			b.add(p, metric{"Start" + key, "start to first request" + at, "s", firstRequestTarget(n)}, took.Seconds())
-			b.add(p, metric{"Memory" + key, "  peak anonymous memory until then", "MB", bound{}}, megabytes(u.memory))
+			b.add(p, "Start"+key, "start to first request"+at, "s", firstRequestTarget(n), took.Seconds())
+			b.add(p, "Memory"+key, "  peak anonymous memory until then", "MB", figures.Less(), megabytes(u.memory))
 			return nil
 		})
 		if err != nil {
@@ -35,11 +37,11 @@ func (b *bench) start(ctx context.Context) error {
 }
 
 // firstRequestTarget is the target for a run that is no larger than most are.
-func firstRequestTarget(prompts int) bound {
+func firstRequestTarget(prompts int) figures.Target {
 	if prompts > 10_000 {
-		return bound{}
+		return figures.Less()
 	}
-	return atMost(0.1)
+	return figures.AtMost(0.1)
 }
 
 func (b *bench) fresh(ctx context.Context, p program, prompts int) (time.Duration, usage, error) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"time"
+
+	"hermes-batch/testdata/figures"
 )
 
 // The processor time that a prompt of three model calls may take, in ms: a
@@ -19,7 +21,7 @@ const (
 type load struct {
 	workers, prompts        int
 	latency                 time.Duration
-	wall, memory, processor bound
+	wall, memory, processor figures.Target
 }
 
 // ideal is how long a run takes whose workers do nothing but wait for the model.
@@ -40,9 +42,9 @@ func (b *bench) throughput(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			b.add(p, metric{"Wall" + key, "wall ÷ ideal, " + at, "wall/ideal", l.wall}, u.wall.Seconds()/l.ideal().Seconds())
-			b.add(p, metric{"Processor" + key, "processor per prompt, calculator, " + at, "cpu-ms/prompt", l.processor}, u.perPrompt(l.prompts))
-			b.add(p, metric{"Memory" + key, "peak anonymous memory, " + at, "MB", l.memory}, megabytes(u.memory))
+			b.add(p, "Wall"+key, "wall ÷ ideal, "+at, "wall/ideal", l.wall, u.wall.Seconds()/l.ideal().Seconds())
+			b.add(p, "Processor"+key, "processor per prompt, calculator, "+at, "cpu-ms/prompt", l.processor, u.perPrompt(l.prompts))
+			b.add(p, "Memory"+key, "peak anonymous memory, "+at, "MB", l.memory, megabytes(u.memory))
 			return nil
 		})
 		if err != nil {
@@ -60,8 +62,8 @@ func (b *bench) terminal(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.add(p, metric{"Processor/terminal", "processor per prompt, two echo commands", "cpu-ms/prompt", atMost(terminalLimit)}, u.perPrompt(l.prompts))
-		b.add(p, metric{"Rate/terminal", "prompts with two echo commands, model at once", "prompts/s", bound{}}, float64(l.prompts)/u.wall.Seconds())
+		b.add(p, "Processor/terminal", "processor per prompt, two echo commands", "cpu-ms/prompt", figures.AtMost(terminalLimit), u.perPrompt(l.prompts))
+		b.add(p, "Rate/terminal", "prompts with two echo commands, model at once", "prompts/s", figures.Less(), float64(l.prompts)/u.wall.Seconds())
 		return nil
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"hermes-batch/testdata/figures"
 )
 
 // wire measures what a client without store, tools or output files comes to
@@ -26,7 +28,7 @@ func (b *bench) wire(ctx context.Context, l load) error {
 		return err
 	}
 	what := fmt.Sprintf("wall ÷ ideal of a bare client, %d workers, %v model", l.workers, l.latency)
-	b.add(b.programs[0], metric{fmt.Sprintf("Wire/workers=%d", l.workers), what, "wall/ideal", bound{}}, wall.Seconds()/l.ideal().Seconds())
+	b.add(b.programs[0], fmt.Sprintf("Wire/workers=%d", l.workers), what, "wall/ideal", figures.Less(), wall.Seconds()/l.ideal().Seconds())
 	return nil
 }
 

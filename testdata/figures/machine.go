@@ -1,4 +1,4 @@
-package main
+package figures
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// machine is what figures depend on. What the system does not tell is empty.
-type machine struct {
+// Machine is what figures depend on. What the system does not tell is empty.
+type Machine struct {
 	Cores      int           `json:"cores"`
 	CPU        string        `json:"cpu"`
 	Memory     int64         `json:"memory_bytes"`
@@ -25,8 +25,10 @@ type machine struct {
 	At         time.Time     `json:"at"`
 }
 
-func readMachine(dir string) (m machine, err error) {
-	m = machine{Cores: runtime.NumCPU(), CPU: runtime.GOARCH, Go: runtime.Version(), At: time.Now().UTC().Truncate(time.Second)}
+// ReadMachine tells the facts of this machine and of the disk that holds a
+// folder, which it writes to.
+func ReadMachine(dir string) (m Machine, err error) {
+	m = Machine{Cores: runtime.NumCPU(), CPU: runtime.GOARCH, Go: runtime.Version(), At: time.Now().UTC().Truncate(time.Second)}
 	if model := field(read("/proc/cpuinfo"), "model name"); model != "" {
 		m.CPU = model
 	}
@@ -43,7 +45,8 @@ func readMachine(dir string) (m machine, err error) {
 	return m, err
 }
 
-func (m machine) print(w io.Writer) {
+// Print prints the facts and an empty line.
+func (m Machine) Print(w io.Writer) {
 	fmt.Fprintf(w, "%d × %s, %.1f GB, Linux %s, %s\n", m.Cores, m.CPU, float64(m.Memory)/1e9, m.Kernel, m.Go)
 	fmt.Fprintf(w, "%s, write and fsync %v; load %.2f at the start\n", m.FileSystem, m.Sync.Round(time.Microsecond), m.Load)
 	if m.Load > float64(m.Cores)/2 {
@@ -102,5 +105,5 @@ func measureSync(dir string) (time.Duration, error) {
 		took[i] = time.Since(began)
 	}
 	slices.Sort(took)
-	return quantile(took, 0.5), nil
+	return Quantile(took, 0.5), nil
 }
