@@ -33,6 +33,27 @@ func TestDiscardedPromptsAreDone(t *testing.T) {
 	}
 }
 
+// Calls that repeat refused arguments are counted across sessions.
+func TestRepeatedCallsAreCountedAcrossSessions(t *testing.T) {
+	refused := true
+	b := newBench(t, func(a ask) (int, string) {
+		if a.Turn == 2 && refused {
+			return broken(401, "invalid_api_key")
+		}
+		return calls("terminal", "{}")
+	})
+	b.prompts("a")
+	if err := b.run(t.Context()); err == nil {
+		t.Fatal("the run did not stop")
+	}
+	refused = false
+	b.mustRun(resume)
+	b.wantEnds("partial/invalid_tool_calls")
+	if out := b.outcome(0); out.APICalls != 4 {
+		t.Errorf("%d turns", out.APICalls)
+	}
+}
+
 // What earlier sessions found out stays as it was.
 func TestResumeKeepsEarlierOutcomes(t *testing.T) {
 	works := false

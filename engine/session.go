@@ -11,9 +11,6 @@ import (
 	"hermes-batch/tools/sandbox"
 )
 
-// maxInvalidTurns in a row, none of whose calls can be run, end a prompt.
-const maxInvalidTurns = 3
-
 // errHalt leaves a session without an outcome: the run stops and a resume goes
 // on from its last committed step.
 var errHalt = errors.New("halted")
@@ -40,7 +37,7 @@ type session struct {
 	shell     sandbox.Shell
 	turn      *openTurn // the last one
 	turns     int
-	invalid   int // turns in a row without a call that can be run
+	invalid   int // turns in a row all of whose calls were invalid
 	losses    int // sandboxes lost since the last retry
 	continued continued
 
@@ -48,15 +45,6 @@ type session struct {
 	limit   *deadline
 	resumed bool // the next call may have begun before
 	last    *db.Commit
-}
-
-// openTurn is a model turn and what became of its calls.
-type openTurn struct {
-	*db.Turn
-	attempt, step, position int
-	answered                int // calls that have a result, from the first on
-	runnable                bool
-	reruns                  map[int]int
 }
 
 // work brings one prompt to its outcome. The error is nil or errHalt, or one
@@ -324,31 +312,6 @@ func (s *session) apply(attempt, step int, rec db.Record) {
 		s.continued.add(r)
 	}
 	s.position++
-}
-
-func (s *session) applyTurn(attempt, step int, t *db.Turn) {
-	s.turn = &openTurn{Turn: t, attempt: attempt, step: step, position: s.position, reruns: map[int]int{}}
-	s.turns++
-	s.continued = nil
-	s.conv.Append(assistantMessage(t))
-	for i := range t.Entry.ToolCalls {
-		if _, problem := s.check(i); problem == nil {
-			s.turn.runnable = true
-		}
-	}
-	if s.turn.runnable || len(t.Entry.ToolCalls) == 0 {
-		s.invalid = 0
-	} else {
-		s.invalid++
-	}
-}
-
-func (s *session) applyResult(r *db.Result) {
-	if r.Shell != nil {
-		s.shell = sandbox.Shell{Cwd: r.Shell.Cwd, Env: r.Shell.Env}
-	}
-	s.turn.answered++
-	s.conv.Append(model.Message{Role: "tool", ToolCallID: r.CallID, Name: r.Name, Content: r.Text()})
 }
 
 // reset makes the session empty, under the settings that recs end with.

@@ -287,6 +287,11 @@ func TestEnds(t *testing.T) {
 	invalid := func() (int, string) { return calls("made_up", "{}", "browser_click", "{}") }
 	garbled := func() (int, string) { return calls("calculator", `{"expression"`) }
 	mixed := func() (int, string) { return calls("made_up", "{}", "calculator", `{"expression":"1"}`) }
+	without := func() (int, string) { return calls("terminal", `{}`) }
+	wrongly := func() (int, string) {
+		return calls("terminal", `{"command":["echo"],"shell":true}`, "process", `{"action":"poll"}`)
+	}
+	fails := func() (int, string) { return calls("read_file", `{"path":"gone"}`, "terminal", `{"command":"exit 1"}`) }
 	fault := func(status int, code string) reply { return func() (int, string) { return broken(status, code) } }
 	page := func() (int, string) { return 502, "<html><title>Bad gateway</title></html>" }
 
@@ -313,6 +318,11 @@ func TestEnds(t *testing.T) {
 		{"invalid calls of both kinds", 9, []reply{adds, garbled, invalid, garbled}, "partial/invalid_tool_calls", 4, 4, 5},
 		{"invalid calls on the last turn", 3, []reply{invalid}, "partial/invalid_tool_calls", 3, 3, 6},
 		{"invalid calls, but not in a row", 9, []reply{invalid, invalid, adds, invalid, garbled, answer}, answered, 6, 6, 8},
+		{"a call without its arguments, repeated", 9, []reply{without}, "partial/invalid_tool_calls", 4, 4, 4},
+		{"refused calls, repeated", 9, []reply{adds, wrongly}, "partial/invalid_tool_calls", 5, 5, 9},
+		{"refused calls that are not the same", 9, []reply{without, without, without, wrongly, without, wrongly, answer}, answered, 7, 7, 8},
+		{"a refused call, repeated among unreadable ones", 9, []reply{without, without, garbled, invalid}, "partial/invalid_tool_calls", 4, 4, 5},
+		{"calls that fail, repeated", 6, []reply{fails}, "incomplete/max_turns", 6, 6, 12},
 		{"one good call among invalid ones", 4, []reply{mixed}, "incomplete/max_turns", 4, 4, 8},
 		{"a conversation that is too long", 3, []reply{adds, fault(400, "context_length_exceeded")}, "incomplete/context", 2, 1, 1},
 		{"cut replies", 3, []reply{adds, cut}, "partial/cut_replies", 4, 1, 1},
