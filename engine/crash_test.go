@@ -311,26 +311,99 @@ func TestKilledDuringACommand(t *testing.T) {
 	}
 }
 
+// A call that only looks at a background process is run again without a mark.
+func TestKilledDuringAWait(t *testing.T) {
+	asked := make(chan bool, 1)
+	b := newBench(t, func(a ask) (int, string) {
+		switch a.Turn {
+		case 0:
+			return calls("terminal", `{"command":"until [ -e ~/go ]; do sleep 0.02; done; echo over","background":true}`)
+		case 1:
+			asked <- true
+			var started struct {
+				ID string `json:"session_id"`
+			}
+			if err := json.Unmarshal([]byte(a.Results[0]), &started); err != nil {
+				t.Error(err)
+			}
+			return calls("process", fmt.Sprintf(`{"action":"wait","session_id":%q}`, started.ID))
+		}
+		return says(strings.Join(a.Results, " "))
+	})
+	b.prompts("a")
+	killed := b.child()
+	<-asked
+	supervisors := children(t, killed.cmd.Process.Pid)
+	if len(supervisors) != 1 {
+		t.Fatalf("supervisors %v", supervisors)
+	}
+	for sockets(t, supervisors[0]) < 2 { // where it listens, and whom it answers
+		time.Sleep(5 * time.Millisecond)
+	}
+	killed.kill()
+	work, err := filepath.Glob("state/*/0-0-a0/work")
+	if err != nil || len(work) != 1 {
+		t.Fatalf("work folders %q, %v", work, err)
+	}
+	writeFile(t, filepath.Join(work[0], "go"), "")
+	b.mustRun(resume)
+	b.wantEnds(answered)
+	b.model.wantOnce()
+	talk := b.talk(0)
+	if last := talk[len(talk)-1]; !strings.Contains(last, `"output\":\"over`) {
+		t.Errorf("the model was told %s", last)
+	}
+	if out := b.outcome(0); out.ToolReruns != 0 || out.Attempts != 1 || out.ToolStats["process"] != (db.ToolStat{Count: 1, Success: 1}) {
+		t.Errorf("outcome %+v", out)
+	}
+}
+
+// sockets counts those that a process has open.
+func sockets(t *testing.T, pid int) (n int) {
+	t.Helper()
+	fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	if err != nil || len(fds) == 0 {
+		t.Fatalf("the descriptors of process %d: %v", pid, err)
+	}
+	for _, fd := range fds {
+		if link, _ := os.Readlink(fd); strings.HasPrefix(link, "socket:") {
+			n++
+		}
+	}
+	return n
+}
+
 // killSupervisor kills the children of a process.
 func killSupervisor(t *testing.T, pid int) {
+	t.Helper()
+	supervisors := children(t, pid)
+	if len(supervisors) == 0 {
+		t.Fatal("no supervisor to kill")
+	}
+	for _, pid := range supervisors {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func children(t *testing.T, pid int) (pids []int) {
 	t.Helper()
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	if err != nil || len(tasks) == 0 {
 		lacks(t, "the kernel does not list the children of a process")
 	}
-	n := 0
 	for _, task := range tasks {
 		list, _ := os.ReadFile(task)
 		for _, word := range strings.Fields(string(list)) {
-			supervisor, err := strconv.Atoi(word)
-			if err == nil && syscall.Kill(supervisor, syscall.SIGKILL) == nil {
-				n++
+			child, err := strconv.Atoi(word)
+			if err != nil {
+				t.Fatal(err)
 			}
+			pids = append(pids, child)
 		}
 	}
-	if n == 0 {
-		t.Fatal("no supervisor to kill")
-	}
+	return pids
 }
 
 // A program that died between an outcome and the removal of its work folder

@@ -281,8 +281,8 @@ func (w *waitJobs) Wait(_ context.Context, id string, limit time.Duration) (sand
 	return sandbox.Job{ID: id, Running: true}, nil
 }
 
-// A call counts as begun, so that after a crash nothing is written twice without a mark; the
-// start of a process is known like any command.
+// A call that changes something counts as begun, so that after a crash nothing is written twice
+// without a mark; one that looks may be repeated. The start of a process is known like any command.
 func TestProcessRecall(t *testing.T) {
 	s := newSession(t)
 	start := s.call(`{"command":"cat","background":true}`)
@@ -294,15 +294,20 @@ func TestProcessRecall(t *testing.T) {
 	if err != nil || state != sandbox.CallDone || again.Text != r.Text || again.Shell != nil {
 		t.Errorf("Recall = %s, %v, %v; want %s", again.Text, state, err, r.Text)
 	}
-	write := s.call(`{"action":"submit","session_id":"` + textField(t, r, "session_id") + `","data":"x"}`)
-	if _, state, err := Recall(t.Context(), process{}, write); state != sandbox.CallNever || err != nil {
-		t.Errorf("before: %v, %v", state, err)
-	}
-	if _, err := Run(t.Context(), process{}, write); err != nil {
-		t.Fatal(err)
-	}
-	if _, state, err := Recall(t.Context(), process{}, write); state != sandbox.CallLost || err != nil {
-		t.Errorf("after: %v, %v", state, err)
+	for action, after := range map[string]sandbox.CallState{
+		"list": sandbox.CallNever, "poll": sandbox.CallNever, "log": sandbox.CallNever, "wait": sandbox.CallNever,
+		"write": sandbox.CallLost, "submit": sandbox.CallLost, "close": sandbox.CallLost, "kill": sandbox.CallLost,
+	} {
+		call := s.call(`{"action":"` + action + `","session_id":"` + textField(t, r, "session_id") + `","data":"x","timeout":1}`)
+		if _, state, err := Recall(t.Context(), process{}, call); state != sandbox.CallNever || err != nil {
+			t.Errorf("%s before: %v, %v", action, state, err)
+		}
+		if _, err := Run(t.Context(), process{}, call); err != nil {
+			t.Fatal(err)
+		}
+		if _, state, err := Recall(t.Context(), process{}, call); state != after || err != nil {
+			t.Errorf("%s after: %v, %v", action, state, err)
+		}
 	}
 }
 

@@ -25,6 +25,10 @@ type Spec struct {
 	State       State
 	ReadOnly    bool // changes nothing: may run beside other such calls, and may be repeated
 
+	// Repeatable tells of the calls of a tool that is not ReadOnly which may be repeated, since
+	// they change nothing. They keep their place among other calls. nil is none.
+	Repeatable func(args json.RawMessage) bool
+
 	// Withheld are parameters that users of similar tools know and this one does not have:
 	// name → what a model is told that asks for it. A value that asks for nothing (false, null,
 	// empty) is let through.
@@ -62,7 +66,7 @@ func Run(ctx context.Context, t Tool, c *Call) (Result, error) {
 	if problem != "" {
 		return failure(StatusBadArguments, problem), nil
 	}
-	if changesUnseen(t) {
+	if changesUnseen(t, args) {
 		if err := c.Sandbox.Begin(c.Key); err != nil {
 			return Result{}, fmt.Errorf("begin %s: %w", spec.Name, err)
 		}
@@ -81,23 +85,19 @@ func Run(ctx context.Context, t Tool, c *Call) (Result, error) {
 // and nobody knows how it ended. Calls that may be repeated freely count as never begun.
 func Recall(ctx context.Context, t Tool, c *Call) (Result, sandbox.CallState, error) {
 	spec := t.Spec()
+	args, problem := checkArguments(spec, c.Args)
 	supervised, ok := t.(Supervised)
-	if !ok && !changesUnseen(t) {
+	if problem != "" || !ok && !changesUnseen(t, args) {
 		return Result{}, sandbox.CallNever, nil
 	}
 	r, state, err := c.Sandbox.Recall(ctx, c.Key)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Result{}, state, fmt.Errorf("recall %s: %w", spec.Name, err)
-	}
-	if state != sandbox.CallDone {
+	case state != sandbox.CallDone:
 		return Result{}, state, nil
-	}
-	if !ok {
+	case !ok:
 		return Result{}, sandbox.CallLost, nil
-	}
-	args, problem := checkArguments(spec, c.Args)
-	if problem != "" {
-		return failure(StatusBadArguments, problem), state, nil
 	}
 	checked := *c
 	checked.Args = args
@@ -105,8 +105,9 @@ func Recall(ctx context.Context, t Tool, c *Call) (Result, sandbox.CallState, er
 }
 
 // changesUnseen says that a call changes the sandbox without a supervisor that would know of it.
-func changesUnseen(t Tool) bool {
+func changesUnseen(t Tool, args json.RawMessage) bool {
 	spec := t.Spec()
 	_, supervised := t.(Supervised)
-	return spec.State == StateSandbox && !spec.ReadOnly && !supervised
+	return spec.State == StateSandbox && !spec.ReadOnly && !supervised &&
+		(spec.Repeatable == nil || !spec.Repeatable(args))
 }
