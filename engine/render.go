@@ -9,7 +9,7 @@ const (
 	// renderShare bounds background rendering to a twentieth of the time.
 	renderShare = 20
 	// renderPause is the least time between two renderings.
-	renderPause = 5 * time.Second
+	renderPause = time.Second
 )
 
 // render brings output files up to date until ctx ends; the channel closes

@@ -26,8 +26,8 @@ func TestRenderingIsRare(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		r.stop.begin(ErrInterrupted)
 		<-done
-		// 0 s, 10 s, 20 s of work; pauses of 5 s, 200 s, 400 s
-		if want := []time.Duration{5 * time.Second, 10 * time.Second, 220 * time.Second}; !slices.Equal(times, want) {
+		// 0 s, 10 s, 20 s of work; pauses of 1 s, 200 s, 400 s
+		if want := []time.Duration{time.Second, 2 * time.Second, 212 * time.Second}; !slices.Equal(times, want) {
 			t.Errorf("rendered at %v, want %v", times, want)
 		}
 	})

@@ -93,6 +93,16 @@ func (p *parquetFile) add(row *row) error {
 	}
 }
 
+// failed tells the error of an earlier row.
+func (p *parquetFile) failed() error {
+	select {
+	case <-p.done:
+		return p.err
+	default:
+		return nil
+	}
+}
+
 // wait ends the goroutine and tells the first error.
 func (p *parquetFile) wait() error {
 	if !p.ended {

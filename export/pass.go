@@ -9,43 +9,59 @@ import (
 )
 
 // pass renders the batch files and the merged file by going through the store
-// once. Batch numbers do not fall while prompt indices grow, so one batch file
-// is open at a time. Files of batches that have no rows are removed.
+// once, in one stretch or in several. Batch numbers do not fall while prompt
+// indices grow, so one batch file is open at a time. Files of batches that have
+// no rows are removed.
 type pass struct {
 	r       *Renderer
 	rep     *Report
+	tell    seen
 	merged  *file
-	parquet *parquetFile
-	batch   *file // nil before the first row
-	number  int   // of batch; before the first, -1
+	parquet *parquetFile // nil: none
+	batch   *file        // nil before its first row
+	number  int          // of batch; those before it are finished
 }
 
 // seen is told of every outcome of a pass.
 type seen func(db.Ordinal, *db.Outcome, Verdict) error
 
+func (r *Renderer) beginPass(rep *Report, tell seen, parquet *parquetFile) *pass {
+	return &pass{r: r, rep: rep, tell: tell, merged: r.begin(r.mergedPath()), parquet: parquet}
+}
+
 // pass goes through the whole store; others take their part on the way. There
 // need not be a Parquet file.
 func (r *Renderer) pass(ctx context.Context, rep *Report, tell seen, parquet *parquetFile) error {
-	p := &pass{r: r, rep: rep, merged: r.begin(r.mergedPath()), parquet: parquet, number: -1}
+	p := r.beginPass(rep, tell, parquet)
 	defer p.abort()
-	digest := r.ledger.digest()
-	err := r.walk(ctx, span{}, func(o db.Ordinal, out *db.Outcome, v Verdict) error {
-		if err := tell(o, out, v); err != nil {
+	return p.finish(ctx, 0)
+}
+
+// finish goes through what is left from a place on, and puts the merged file in
+// its place.
+func (p *pass) finish(ctx context.Context, from db.Ordinal) error {
+	digest := p.r.ledger.digest()
+	if err := p.walk(ctx, span{from: from}); err != nil {
+		return err
+	}
+	if err := p.close(len(p.r.ledger.batches)); err != nil {
+		return err
+	}
+	if err := p.r.finish(p.rep, p.merged, nil); err != nil {
+		return err
+	}
+	p.r.merged = digest
+	return nil
+}
+
+// walk takes the outcomes of a span in.
+func (p *pass) walk(ctx context.Context, s span) error {
+	return p.r.walk(ctx, s, func(o db.Ordinal, out *db.Outcome, v Verdict) error {
+		if err := p.tell(o, out, v); err != nil {
 			return err
 		}
 		return p.add(o, out, v)
 	})
-	if err != nil {
-		return err
-	}
-	if err := p.next(len(r.ledger.batches)); err != nil {
-		return err
-	}
-	if err := r.finish(rep, p.merged, nil); err != nil {
-		return err
-	}
-	r.merged = digest
-	return nil
 }
 
 // collect goes through the whole store for its statistics, and renders the
@@ -91,10 +107,11 @@ func (p *pass) add(o db.Ordinal, out *db.Outcome, v Verdict) error {
 	if batch < p.number {
 		return fmt.Errorf("row of %s: batch %d after batch %d: %w", o, batch, p.number, db.ErrDamaged)
 	}
-	if batch > p.number {
-		if err := p.next(batch); err != nil {
-			return err
-		}
+	if err := p.close(batch); err != nil {
+		return err
+	}
+	if p.batch == nil {
+		p.batch = p.r.begin(p.r.path(batchName(batch)))
 	}
 	line := p.r.line(&row)
 	if err := p.batch.add(line); err != nil || v != Kept {
@@ -106,31 +123,21 @@ func (p *pass) add(o db.Ordinal, out *db.Outcome, v Verdict) error {
 	return p.merged.add(line)
 }
 
-// next finishes the open batch, removes the files of those before the given
-// one, and opens that; with the number of batches it opens none.
-func (p *pass) next(batch int) error {
-	if p.batch != nil {
-		if err := p.r.finish(p.rep, p.batch, nil); err != nil {
+// close finishes the batches before the given one.
+func (p *pass) close(before int) error {
+	for ; p.number < before; p.number++ {
+		if p.batch == nil {
+			if err := p.remove(p.number); err != nil {
+				return err
+			}
+		} else if err := p.r.finish(p.rep, p.batch, nil); err != nil {
 			return err
 		}
 		p.batch = nil
-		p.rendered(p.number)
-	}
-	for p.number++; p.number < batch; p.number++ {
-		if err := p.remove(p.number); err != nil {
-			return err
-		}
-		p.rendered(p.number)
-	}
-	if batch < len(p.r.ledger.batches) {
-		p.batch = p.r.begin(p.r.path(batchName(batch)))
+		t := &p.r.ledger.batches[p.number]
+		t.rendered = t.digest
 	}
 	return nil
-}
-
-func (p *pass) rendered(batch int) {
-	t := &p.r.ledger.batches[batch]
-	t.rendered = t.digest
 }
 
 // remove takes away the file of a batch without rows, if there is one.

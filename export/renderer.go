@@ -19,13 +19,14 @@ const (
 	// Background renders what a run may want to look at while it goes on:
 	// batches whose prompts all have an outcome, checkpoint.json, errors.jsonl
 	// and the short form's output. It costs as much as what is new, and the
-	// output file.
+	// output file. The other files grow under their temporary names.
 	Background Mode = iota
 	// Stop renders everything with what there is so far, but for files that
 	// cannot have changed; the merged file only if Options.Budget suffices.
 	Stop
-	// Final renders everything, compares every byte with what is there, and
-	// removes files of batches that have no rows any more.
+	// Final renders everything that earlier renderings did not, compares every
+	// byte with what is there, and removes files of batches that have no rows
+	// any more.
 	Final
 )
 
@@ -63,6 +64,7 @@ type Renderer struct {
 	ledger  ledger
 	tools   []string // that rows have had so far
 	encoder *encoder
+	ahead   *ahead              // nil: none
 	buf     []byte              // scratch
 	merged  uint64              // digest of the outcomes that the merged file shows
 	long    map[db.Ordinal]bool // rows that were found longer than LongRow
@@ -104,11 +106,13 @@ func (r *Renderer) render(ctx context.Context, mode Mode, rep *Report) error {
 	switch mode {
 	case Background:
 		return errors.Join(
+			r.advance(ctx, rep),
 			r.batches(ctx, rep, (*tally).full),
 			r.tables(ctx, rep),
 			r.output(ctx, rep),
 		)
 	case Stop:
+		r.drop()
 		err := errors.Join(
 			r.batches(ctx, rep, func(t *tally) bool { return t.rows() > 0 }),
 			r.tables(ctx, rep),
@@ -119,17 +123,26 @@ func (r *Renderer) render(ctx context.Context, mode Mode, rep *Report) error {
 		}
 		return errors.Join(err, r.statistics(rep, stats), r.parquetUntil(ctx, rep, stats.pending, deadline))
 	}
-	stats, parquet := newCollector(r), r.beginParquet()
-	defer parquet.abort()
-	if err := r.pass(ctx, rep, stats.add, parquet); err != nil {
+	return r.finishAll(ctx, rep)
+}
+
+func (r *Renderer) finishAll(ctx context.Context, rep *Report) error {
+	defer r.drop()
+	if r.ahead == nil || !r.ahead.holds() {
+		r.drop()
+		r.ahead = r.beginAhead()
+	}
+	a := r.ahead
+	if err := a.finish(ctx, rep); err != nil {
 		return errors.Join(err, r.tables(ctx, rep))
 	}
-	return errors.Join(r.tables(ctx, rep), r.statistics(rep, stats), r.finishParquet(rep, parquet, stats.pending))
+	return errors.Join(r.tables(ctx, rep), r.statistics(rep, a.stats), r.finishParquet(rep, a.parquet, a.stats.pending))
 }
 
 // prepare brings the ledger up to date.
 func (r *Renderer) prepare(mode Mode) error {
 	if r.retool() {
+		r.drop()
 		for b := range r.ledger.batches {
 			r.ledger.batches[b].rendered = 0 // the rows' tool_stats have grown
 		}
@@ -145,6 +158,7 @@ func (r *Renderer) prepare(mode Mode) error {
 	if !fresh {
 		return nil
 	}
+	r.drop()
 	same, err := r.sameFilters()
 	if same {
 		r.trustFiles()

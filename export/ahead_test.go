@@ -1,0 +1,118 @@
+package export
+
+import (
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"hermes-batch/db"
+)
+
+// TestFinalAfterBackground lets a run go on under a renderer in every way that
+// a run can, and compares its files with those of a renderer that comes later.
+func TestFinalAfterBackground(t *testing.T) {
+	for seed := range uint64(8) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		f := newFixture(t)
+		f.register(3, nil, numbered(30)...)
+		r := f.renderer(Options{})
+		for _, i := range random.Perm(30) {
+			f.answer(i, anOutcome(random))
+			if random.IntN(3) > 0 {
+				continue
+			}
+			f.render(r, Background)
+			if r.ahead == nil {
+				t.Fatal("nothing runs ahead")
+			}
+			disturb(f, random)
+		}
+		f.render(r, Background)
+		retryFailed(f, random)
+		disturb(f, random)
+		f.render(r, Final)
+		if r.ahead != nil {
+			t.Error("a pass is left open")
+		}
+		got := f.files(f.dir)
+		other := t.TempDir()
+		f.render(f.renderer(Options{Dir: other}), Final)
+		want := f.files(other)
+		if a, b := slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)); !slices.Equal(a, b) {
+			t.Errorf("seed %d: files %q, want %q", seed, a, b)
+		}
+		for name := range want {
+			if got[name] != want[name] {
+				t.Errorf("seed %d: %s is\n%s\nwant\n%s", seed, name, got[name], want[name])
+			}
+		}
+	}
+}
+
+func anOutcome(random *rand.Rand) *db.Outcome {
+	switch random.IntN(6) {
+	case 0:
+		return failed("transient", "server")
+	case 1:
+		silent := completed()
+		silent.ReasonedTurns = 0
+		return silent
+	case 2:
+		invalid := completed()
+		invalid.InvalidTools = []string{"made_up"}
+		return invalid
+	}
+	return completed()
+}
+
+// disturb does to the run's folder and store what may happen meanwhile.
+func disturb(f *fixture, random *rand.Rand) {
+	path := filepath.Join(f.dir, batchName(random.IntN(10)))
+	switch random.IntN(6) {
+	case 0:
+		if err := os.Remove(path); !os.IsNotExist(err) {
+			f.must(err)
+		}
+	case 1:
+		f.must(os.WriteFile(path, []byte("something else\n"), 0o644))
+	case 2:
+		retryFailed(f, random)
+	case 3:
+		f.must(f.store.AddTools([]string{"mcp_" + string(rune('a'+random.IntN(26)))}))
+	}
+}
+
+// retryFailed brings a failed prompt to another outcome.
+func retryFailed(f *fixture, random *rand.Rand) {
+	var places []db.Ordinal
+	f.must(f.store.OutcomeHeads(0, func(h db.OutcomeHead) bool {
+		if h.End == endFailed {
+			places = append(places, h.Ordinal)
+		}
+		return true
+	}))
+	if len(places) > 0 {
+		f.session(places[random.IntN(len(places))], completed(), &db.Retry{Reason: "server"}, gpt("at last", "a thought"))
+	}
+}
+
+func TestFinalFindsItsWorkDone(t *testing.T) {
+	f := newFixture(t)
+	f.register(5, nil, numbered(22)...)
+	r := f.renderer(Options{})
+	for i := range 22 {
+		f.answer(i, completed())
+	}
+	f.render(r, Background)
+	if got, want := len(r.ahead.passed), 5; got != want {
+		t.Fatalf("%d batches rendered ahead, want %d", got, want)
+	}
+	rep := f.render(r, Final)
+	wantNames(t, rep, Written, "trajectories.jsonl", "statistics.json", "trajectories.parquet")
+	if n := len(rep.Files); n != 10 || rep.Statistics.Total != 22 {
+		t.Errorf("the report has %d files and %d prompts", n, rep.Statistics.Total)
+	}
+}
