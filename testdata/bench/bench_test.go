@@ -14,7 +14,7 @@ import (
 )
 
 func TestIdeal(t *testing.T) {
-	l := load{workers: 64, prompts: 1024, latency: 50 * time.Millisecond}
+	l := trial{workers: 64, prompts: 1024, turns: 3, latency: 50 * time.Millisecond}
 	if got, want := l.ideal(), 2400*time.Millisecond; got != want {
 		t.Errorf("1,024 prompts of three calls of 50 ms by 64 workers: %v, want %v", got, want)
 	}
@@ -63,6 +63,13 @@ func TestTurnsHaveFourKilobytes(t *testing.T) {
 	}
 }
 
+func TestMain(m *testing.M) {
+	if n := os.Getenv(bareKey); n != "" {
+		beBare(n)
+	}
+	os.Exit(m.Run())
+}
+
 // All scenarios, with next to no work.
 func TestScenarios(t *testing.T) {
 	if testing.Short() {
@@ -72,7 +79,8 @@ func TestScenarios(t *testing.T) {
 	o := options{json: filepath.Join(dir, "figures.json"), dir: dir}
 	small := sizes{
 		samples: 1, loads: []load{{workers: 4, prompts: 8, latency: time.Millisecond, wall: figures.AtMost(1)}},
-		commands: 2, fresh: []int{4}, writers: []int{2}, writing: 20 * time.Millisecond, rendered: 4, finished: []int{3, 6},
+		commands: 2, scale: scale{workers: []int{1, 3}, latency: time.Millisecond, rounds: 2, atOnce: 4}, prompts: []int{5},
+		turns: []int{1, 3}, talk: 4, payload: []int{40 << 10}, fresh: []int{4}, writers: []int{2}, writing: 20 * time.Millisecond, rendered: 4, finished: []int{3, 6},
 	}
 	var out, log bytes.Buffer
 	if err := o.run(t.Context(), small, &out, &log); err != nil {

@@ -27,6 +27,7 @@ type usage struct {
 	wall      time.Duration
 	processor time.Duration // of the program and all its children
 	memory    int64         // peak of anonymous memory, of the program alone, in bytes
+	written   int64         // bytes that it and its children sent to the disk
 }
 
 // call is a program that runs.
@@ -59,6 +60,9 @@ func (p program) start(ctx context.Context, dir string, args ...string) (*call, 
 		close(stop)
 		c.usage.memory = <-peak
 		c.usage.processor = c.cmd.ProcessState.UserTime() + c.cmd.ProcessState.SystemTime()
+		if r, ok := c.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+			c.usage.written = r.Oublock * 512
+		}
 		cancel()
 		close(c.ended)
 	}()
@@ -84,9 +88,6 @@ func (c *call) wait(code int) (usage, error) {
 	}
 	return c.usage, nil
 }
-
-// interrupt is Ctrl+C.
-func (c *call) interrupt() { _ = c.cmd.Process.Signal(syscall.SIGINT) }
 
 // run runs the program to its end.
 func (p program) run(ctx context.Context, dir string, args ...string) (usage, error) {

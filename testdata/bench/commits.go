@@ -151,5 +151,3 @@ func writtenIn(text string) int64 {
 	}
 	return 0
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }

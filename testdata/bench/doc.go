@@ -2,7 +2,7 @@
 // binary against the embedded model, which is a process of its own so that its
 // share of the processor is not taken for the runner's.
 //
-//	go run ./testdata/bench                     the binary of this tree, in under three minutes
+//	go run ./testdata/bench                     the binary of this tree, in about four minutes
 //	go run ./testdata/bench -vs ./old           both in turns, with the ratio of their medians
 //	go run ./testdata/bench -only commits       scenarios by name
 //	go run ./testdata/bench -long -large        more prompts, 2,000 workers; a million finished prompts

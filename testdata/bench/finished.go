@@ -146,7 +146,7 @@ func (s session) copyTo(store *db.Store, index int, author *author) (*db.Commit,
 	for i, rec := range s.records {
 		records[i] = rec
 		if turn, ok := rec.(*db.Turn); ok && author != nil {
-			records[i] = author.retell(*turn, fmt.Sprintf("reply-%d-%d", index, i))
+			records[i] = author.retell(*turn, saidBytes, fmt.Sprintf("reply-%d-%d", index, i))
 		}
 	}
 	log.Append(records...)

@@ -38,6 +38,9 @@ func (o *options) register(fs *flag.FlagSet) {
 }
 
 func main() {
+	if n := os.Getenv(bareKey); n != "" {
+		beBare(n)
+	}
 	var o options
 	o.register(flag.CommandLine)
 	flag.Parse()

@@ -46,10 +46,15 @@ func startModel(ctx context.Context, p program, latency time.Duration) (*modelSe
 	return m, nil
 }
 
-func (m *modelServer) stop() {
-	_ = m.cmd.Process.Signal(syscall.SIGTERM)
-	_ = m.cmd.Wait()
-	m.cancel()
+// stop ends the model and tells the processor time that it took. It may be
+// called again.
+func (m *modelServer) stop() time.Duration {
+	if m.cmd.ProcessState == nil {
+		_ = m.cmd.Process.Signal(syscall.SIGTERM)
+		_ = m.cmd.Wait()
+		m.cancel()
+	}
+	return m.cmd.ProcessState.UserTime() + m.cmd.ProcessState.SystemTime()
 }
 
 // modelStats are the counts of a model that matter here.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"hermes-batch/testdata/figures"
 )
@@ -25,14 +26,7 @@ func (b *bench) resumed(ctx context.Context, n int) error {
 	}
 	defer remove()
 	at, key := fmt.Sprintf(", %d finished prompts", n), fmt.Sprintf("/finished=%d", n)
-	err = b.rounds(b.size.samples, func(p program) error {
-		took, _, err := firstRequest(ctx, p, folders[p], "--resume")
-		if err == nil {
-			b.add(p, "Start"+key, "start to first request"+at, "s", figures.AtMost(5), took.Seconds())
-		}
-		return err
-	})
-	if err != nil {
+	if err := b.reopened(ctx, folders, at, key); err != nil {
 		return err
 	}
 	m, err := startModel(ctx, b.programs[0], 0)
@@ -55,10 +49,37 @@ func (b *bench) resumed(ctx context.Context, n int) error {
 		b.add(p, "Resume"+key, "resume of a complete run to its exit"+at, "s", figures.Less(), u.wall.Seconds())
 		b.add(p, "ResumeProcessor"+key, "  processor for that", "s", figures.Less(), u.processor.Seconds())
 		b.add(p, "Memory"+key, "  peak anonymous memory"+at, "MB", figures.Less(), megabytes(u.memory))
-		if first := b.size.finished[0]; n > first {
-			few := b.results.Median(p.label, fmt.Sprintf("Memory/finished=%d", first))
-			b.add(p, "MemoryGrowth"+key, fmt.Sprintf("  that ÷ the same with %d", first), "ratio", figures.AtMost(1.5), megabytes(u.memory)/few)
+		if few := b.results.Median(p.label, fmt.Sprintf("Memory/finished=%d", memoryBase)); few > 0 && n > memoryBase {
+			b.add(p, "MemoryGrowth"+key, fmt.Sprintf("  that ÷ the same with %d", memoryBase), "ratio", figures.AtMost(1.5), megabytes(u.memory)/few)
 		}
 		return nil
+	})
+}
+
+// reopened measures the start after an orderly end, and after kill -9.
+func (b *bench) reopened(ctx context.Context, folders map[program]string, at, key string) error {
+	err := b.rounds(b.size.samples, func(p program) error {
+		took, _, err := firstRequest(ctx, p, folders[p], inOrder, "--resume")
+		if err == nil {
+			b.add(p, "Start"+key, "start to first request"+at, "s", figures.AtMost(5), took.Seconds())
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	kill := func(p program) (took time.Duration, err error) {
+		took, _, err = firstRequest(ctx, p, folders[p], atOnce, "--resume")
+		return took, err
+	}
+	if err := b.rounds(1, func(p program) error { _, err := kill(p); return err }); err != nil {
+		return err
+	}
+	return b.rounds(b.size.samples, func(p program) error {
+		took, err := kill(p)
+		if err == nil {
+			b.add(p, "StartKilled"+key, "  the same after kill -9", "s", figures.Less(), took.Seconds())
+		}
+		return err
 	})
 }

@@ -16,9 +16,14 @@ import (
 var scenarios = []scenario{
 	{"throughput", (*bench).throughput},
 	{"terminal", (*bench).terminal},
+	{"workers", (*bench).scaling},
+	{"prompts", (*bench).growing},
+	{"turns", (*bench).conversations},
+	{"sizes", (*bench).large},
 	{"start", (*bench).start},
 	{"commits", (*bench).commits},
 	{"render", (*bench).render},
+	{"check", (*bench).checking},
 	{"resume", (*bench).resume},
 }
 
@@ -32,40 +37,6 @@ func names() (list []string) {
 		list = append(list, s.name)
 	}
 	return list
-}
-
-// sizes say how much is measured.
-type sizes struct {
-	samples  int
-	loads    []load
-	commands int           // prompts with two commands each
-	fresh    []int         // prompts of runs that just begin
-	writers  []int         // that commit at once
-	writing  time.Duration // how long they do
-	rendered int           // prompts with turns of 4 KB
-	finished []int         // prompts of complete runs
-}
-
-func (o *options) sizes() sizes {
-	s := sizes{
-		samples: max(1, o.count),
-		loads: []load{
-			{workers: 64, prompts: 1024, latency: 50 * time.Millisecond, wall: figures.AtMost(1.10), processor: figures.AtMost(calculatorLimit)},
-			{workers: 1000, prompts: 4000, latency: time.Second, wall: figures.AtMost(1.05), memory: figures.AtMost(400)},
-		},
-		commands: 256, fresh: []int{1024},
-		writers: []int{1, 64, 256}, writing: time.Second,
-		rendered: 5000, finished: []int{10_000},
-	}
-	if o.long {
-		s.loads[0].prompts, s.loads[1].prompts = 5120, 10_000
-		s.loads = append(s.loads, load{workers: 2000, prompts: 10_000, latency: time.Second, wall: figures.AtMost(1.10)})
-		s.writers, s.writing = []int{1, 16, 64, 256, 1024}, 3*time.Second
-	}
-	if o.large {
-		s.fresh, s.finished = append(s.fresh, 1_000_000), append(s.finished, 1_000_000)
-	}
-	return s
 }
 
 // bench is one run of the harness.

@@ -6,14 +6,24 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"hermes-batch/testdata/figures"
 )
 
-// interrupted is the exit code after Ctrl+C.
-const interrupted = 130
+// stop is a way to end a program, and the exit code that follows.
+type stop struct {
+	signal os.Signal
+	code   int
+}
+
+var (
+	inOrder = stop{syscall.SIGINT, 130}
+	atOnce  = stop{syscall.SIGKILL, -1}
+)
 
 // start measures from the start of the program to its first request, in runs
 // that are new: what reading and registering a dataset takes.
@@ -53,12 +63,12 @@ func (b *bench) fresh(ctx context.Context, p program, prompts int) (time.Duratio
 	if _, err := writeDataset(filepath.Join(dir, datasetFile), prompts, sum); err != nil {
 		return 0, usage{}, err
 	}
-	return firstRequest(ctx, p, dir)
+	return firstRequest(ctx, p, dir, inOrder)
 }
 
 // firstRequest runs the program over the dataset of a folder until it asks the
-// model, and tells how long that took; then the program is interrupted.
-func firstRequest(ctx context.Context, p program, dir string, more ...string) (time.Duration, usage, error) {
+// model, and tells how long that took; then the program is ended.
+func firstRequest(ctx context.Context, p program, dir string, end stop, more ...string) (time.Duration, usage, error) {
 	silent, err := listen()
 	if err != nil {
 		return 0, usage{}, err
@@ -70,11 +80,11 @@ func firstRequest(ctx context.Context, p program, dir string, more ...string) (t
 	}
 	select {
 	case at := <-silent.asked:
-		c.interrupt()
-		u, err := c.wait(interrupted)
+		_ = c.cmd.Process.Signal(end.signal)
+		u, err := c.wait(end.code)
 		return at.Sub(c.began), u, err
 	case <-c.ended:
-		_, err := c.wait(interrupted)
+		_, err := c.wait(end.code)
 		return 0, usage{}, fmt.Errorf("ended without a request: %w", err)
 	}
 }

@@ -64,9 +64,10 @@ const (
 	thoughtBytes = 1 << 10
 )
 
-// retell gives a turn other words, in its entry and in the reply as it came.
-func (a *author) retell(t db.Turn, id string) *db.Turn {
-	t.Entry.Value, t.Entry.Reasoning = a.text(saidBytes), a.text(thoughtBytes)
+// retell gives a turn other words, so many bytes of them and its thoughts, in
+// its entry and in the reply as it came.
+func (a *author) retell(t db.Turn, said int, id string) *db.Turn {
+	t.Entry.Value, t.Entry.Reasoning = a.text(said), a.text(thoughtBytes)
 	var calls []json.RawMessage
 	for _, c := range t.Entry.ToolCalls {
 		calls = append(calls, fmt.Appendf(nil, `{"id":%q,"type":"function","function":{"name":%q,"arguments":%q}}`, c.ID, c.Name, c.Arguments))
@@ -86,7 +87,7 @@ func turnsOf(n int) []*db.Turn {
 	like := db.Turn{Entry: db.Entry{From: "gpt", ToolCalls: []db.ToolCall{{ID: "call_0", Name: "calculator", Arguments: `{"expression": "17 * 23"}`}}}, Finish: "tool_calls"}
 	turns := make([]*db.Turn, n)
 	for i := range turns {
-		turns[i] = a.retell(like, fmt.Sprintf("reply-%d", i))
+		turns[i] = a.retell(like, saidBytes, fmt.Sprintf("reply-%d", i))
 	}
 	return turns
 }

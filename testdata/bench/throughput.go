@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"hermes-batch/testdata/figures"
@@ -17,16 +16,15 @@ const (
 	terminalLimit   = 20
 )
 
-// load is a run against a model with a latency.
+// load is a run whose figures have targets.
 type load struct {
 	workers, prompts        int
 	latency                 time.Duration
 	wall, memory, processor figures.Target
 }
 
-// ideal is how long a run takes whose workers do nothing but wait for the model.
-func (l load) ideal() time.Duration {
-	return time.Duration(l.prompts) * modelCalls * l.latency / time.Duration(l.workers)
+func (l load) trial() trial {
+	return trial{workers: l.workers, prompts: l.prompts, turns: modelCalls, latency: l.latency, prompt: sum}
 }
 
 // throughput compares runs with the ideal, and says what they take.
@@ -38,65 +36,48 @@ func (b *bench) throughput(ctx context.Context) error {
 		at := fmt.Sprintf("%d workers, %v model", l.workers, l.latency)
 		key := fmt.Sprintf("/workers=%d", l.workers)
 		err := b.rounds(b.size.samples, func(p program) error {
-			u, err := b.session(ctx, p, l, sum)
+			o, err := b.try(ctx, p, l.trial())
 			if err != nil {
 				return err
 			}
-			b.add(p, "Wall"+key, "wall ÷ ideal, "+at, "wall/ideal", l.wall, u.wall.Seconds()/l.ideal().Seconds())
-			b.add(p, "Processor"+key, "processor per prompt, calculator, "+at, "cpu-ms/prompt", l.processor, u.perPrompt(l.prompts))
-			b.add(p, "Memory"+key, "peak anonymous memory, "+at, "MB", l.memory, megabytes(u.memory))
+			b.add(p, "Wall"+key, fmt.Sprintf("wall ÷ ideal, %s, %d prompts of 3 calls", at, l.prompts), "wall/ideal", l.wall, o.wall.Seconds()/l.trial().ideal().Seconds())
+			b.add(p, "Processor"+key, "  processor per prompt, calculator", "cpu-ms/prompt", l.processor, o.perPrompt(l.prompts))
+			b.add(p, "Memory"+key, "  peak anonymous memory", "MB", l.memory, megabytes(o.memory))
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return b.perSession()
 }
 
-// terminal says what a prompt takes whose calls are processes.
-func (b *bench) terminal(ctx context.Context) error {
-	l := load{workers: 16, prompts: b.size.commands}
-	return b.rounds(b.size.samples, func(p program) error {
-		u, err := b.session(ctx, p, l, commands)
-		if err != nil {
-			return err
-		}
-		b.add(p, "Processor/terminal", "processor per prompt, two echo commands", "cpu-ms/prompt", figures.AtMost(terminalLimit), u.perPrompt(l.prompts))
-		b.add(p, "Rate/terminal", "prompts with two echo commands, model at once", "prompts/s", figures.Less(), float64(l.prompts)/u.wall.Seconds())
+// perSession is what memory grows by for each session in flight, between the
+// smallest and the largest load.
+func (b *bench) perSession() error {
+	few, many := b.size.loads[0].workers, b.size.loads[len(b.size.loads)-1].workers
+	if few == many {
+		return nil
+	}
+	return b.rounds(1, func(p program) error {
+		grown := b.results.Median(p.label, fmt.Sprintf("Memory/workers=%d", many)) - b.results.Median(p.label, fmt.Sprintf("Memory/workers=%d", few))
+		what := fmt.Sprintf("anonymous memory per session in flight, between %d and %d", few, many)
+		b.add(p, "MemorySession", what, "KB/session", figures.Less(), 1e3*grown/float64(many-few))
 		return nil
 	})
 }
 
-// session is one run from nothing, against a model of its own, whose work is
-// verified.
-func (b *bench) session(ctx context.Context, p program, l load, prompt func(int) string) (usage, error) {
-	dir, remove, err := b.folder()
-	if err != nil {
-		return usage{}, err
-	}
-	defer remove()
-	if _, err := writeDataset(filepath.Join(dir, datasetFile), l.prompts, prompt); err != nil {
-		return usage{}, err
-	}
-	m, err := startModel(ctx, b.programs[0], l.latency)
-	if err != nil {
-		return usage{}, err
-	}
-	defer m.stop()
-	u, err := p.run(ctx, dir, arguments(m.url, l.workers)...)
-	if err != nil {
-		return usage{}, err
-	}
-	stats, err := m.stats()
-	if err != nil {
-		return usage{}, err
-	}
-	return u, stats.check(l.prompts*modelCalls, l.workers)
+// terminal says what a prompt takes whose calls are processes.
+func (b *bench) terminal(ctx context.Context) error {
+	t := trial{workers: 16, prompts: b.size.commands, turns: modelCalls, prompt: commands}
+	return b.rounds(b.size.samples, func(p program) error {
+		o, err := b.try(ctx, p, t)
+		if err != nil {
+			return err
+		}
+		b.add(p, "Processor/terminal", "processor per prompt, two echo commands", "cpu-ms/prompt", figures.AtMost(terminalLimit), o.perPrompt(t.prompts))
+		b.add(p, "Rate/terminal", "prompts with two echo commands, 16 workers, model at once", "prompts/s", figures.More(), float64(t.prompts)/o.wall.Seconds())
+		b.add(p, "Memory/terminal", "  peak anonymous memory", "MB", figures.Less(), megabytes(o.memory))
+		return nil
+	})
 }
-
-func (u usage) perPrompt(prompts int) float64 {
-	return float64(u.processor.Microseconds()) / 1e3 / float64(prompts)
-}
-
-func megabytes(n int64) float64 { return float64(n) / 1e6 }

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,8 +27,8 @@ func (b *bench) wire(ctx context.Context, l load) error {
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("wall ÷ ideal of a bare client, %d workers, %v model", l.workers, l.latency)
-	b.add(b.programs[0], fmt.Sprintf("Wire/workers=%d", l.workers), what, "wall/ideal", figures.Less(), wall.Seconds()/l.ideal().Seconds())
+	what := fmt.Sprintf("wall ÷ ideal of a bare client, %d workers, %v model, %d prompts of 3 calls", l.workers, l.latency, l.prompts)
+	b.add(b.programs[0], fmt.Sprintf("Wire/workers=%d", l.workers), what, "wall/ideal", figures.Less(), wall.Seconds()/l.trial().ideal().Seconds())
 	return nil
 }
 
@@ -71,7 +71,11 @@ func askOnce(ctx context.Context, client *http.Client, url, prompt string) error
 	if err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/chat/completions", strings.NewReader(string(body)))
+	return post(ctx, client, url, bytes.NewReader(body))
+}
+
+func post(ctx context.Context, client *http.Client, url string, body io.Reader) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/chat/completions", body)
 	if err != nil {
 		return err
 	}
