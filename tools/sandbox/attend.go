@@ -172,6 +172,8 @@ func (s *supervisor) result(why ending) Result {
 	if !s.ended {
 		r.Took = time.Since(s.begun)
 	}
+	s.output.seal()
+	r.Full = s.output.full()
 	if s.job != nil {
 		r.Output, r.Dropped = s.output.end()
 	} else {

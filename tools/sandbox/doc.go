@@ -33,6 +33,16 @@
 // deadline. It knows nothing of the program but its standard input and output,
 // and works as well in a container without anything inherited.
 //
+// # Long output
+//
+// A result holds the beginning and the end of an output, a job its end. Of one
+// that is longer the supervisor writes all, up to [MaxFull] bytes, to a file in
+// [ResultsFolder] of the work folder as it reads it: commands and Files read it
+// there, it is whole although the program died, and goes with the sandbox. Short
+// outputs make no file. A [Full] says where it is or why there is none; that
+// never costs the result. Where the shell starts in a folder that others share,
+// the file is in the sandbox's own work folder all the same.
+//
 // # Jobs
 //
 // The supervisor of a command in the background says at once that the job runs,

@@ -93,7 +93,7 @@ func (l *Local) spec(file call, c Command) spec {
 		Path: file.path, Script: []byte(c.Script), Shell: c.Shell, Terminal: c.Terminal,
 		Dir: dir, Chosen: c.Dir != "", Root: l.root, Owned: !l.SharedCwd(),
 		Timeout: c.Timeout, Grace: c.Grace, Deadline: l.opts.Deadline,
-		Head: c.Head, Tail: c.Tail,
+		Head: c.Head, Tail: c.Tail, Full: l.fullName(c.Key),
 	}
 	if c.Background {
 		s.Socket = l.socket(c.Key)

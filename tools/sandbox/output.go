@@ -7,9 +7,12 @@ import (
 )
 
 // An output keeps the beginning and the end of what is written to it, and
-// counts the rest. It is safe for concurrent use.
+// counts the rest. What does not fit goes to a file as well, if it has one: all
+// of it, from the first byte on. It is safe for concurrent use.
 type output struct {
 	mu       sync.Mutex
+	file     *fullWriter // may be nil
+	sealed   bool
 	headSize int
 	tailSize int
 	head     []byte
@@ -27,6 +30,10 @@ func (o *output) Write(p []byte) (int, error) {
 	n := len(p)
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.sealed {
+		return n, nil
+	}
+	o.spill(p)
 	o.total += int64(n)
 	take := min(o.headSize-len(o.head), n)
 	o.head = append(o.head, p[:take]...)
@@ -44,11 +51,45 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// forget drops what was kept and keeps nothing from now on.
+// spill writes what comes to the file, and before the first that does not fit
+// what has come until then.
+func (o *output) spill(p []byte) {
+	fits := int64(o.headSize) + int64(o.tailSize)
+	if o.file == nil || o.total+int64(len(p)) <= fits {
+		return
+	}
+	if o.total <= fits {
+		o.file.write(o.head)
+		o.file.write(o.tail) // not a ring yet
+	}
+	o.file.write(p)
+}
+
+// full tells of the file; nil if all fits, or there is none.
+func (o *output) full() *Full {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.file == nil || o.total <= int64(o.headSize)+int64(o.tailSize) {
+		return nil
+	}
+	f := o.file.full(o.total)
+	return &f
+}
+
+// seal ends the output: what is written from now on is not a part of it.
+func (o *output) seal() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sealed = true
+	if o.file != nil {
+		o.file.close()
+	}
+}
+
+// forget drops what was kept; the output is sealed before.
 func (o *output) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.headSize, o.tailSize, o.next = 0, 0, 0
 	o.head, o.tail = nil, nil
 }
 

@@ -84,6 +84,7 @@ func FuzzOutput(f *testing.F) {
 func TestForget(t *testing.T) {
 	o := newOutput(4, 4)
 	fmt.Fprint(o, "1234567890")
+	o.seal()
 	o.forget()
 	fmt.Fprint(o, strings.Repeat("x", 1000))
 	if cap(o.head)+cap(o.tail) != 0 {

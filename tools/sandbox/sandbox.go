@@ -26,6 +26,11 @@ type Sandbox interface {
 	// Recall says CallLost if the program does not survive it.
 	Begin(key string) error
 
+	// Keep puts a text that is too long to be shown where the whole output of a
+	// command would be, in a file named after the key. That it cannot be kept
+	// is no error: the Full says so.
+	Keep(key string, text []byte) (Full, error)
+
 	// Jobs gives access to the commands that run in the background.
 	Jobs() Jobs
 
@@ -64,7 +69,8 @@ type Command struct {
 	Grace time.Duration
 	// Head and Tail are the bytes kept of the beginning and the end of the
 	// output; both zero are DefaultHead and DefaultTail. In the background the
-	// last JobOutput bytes are kept instead.
+	// last JobOutput bytes are kept instead. All of a longer output goes to a
+	// file, see Full.
 	Head, Tail int
 }
 
@@ -92,6 +98,9 @@ type Result struct {
 	Output []byte
 	// Dropped is the number of bytes of output that were not kept.
 	Dropped int64
+	// Full tells where all of the output is if Output is not; else it is nil.
+	// It is written as the output comes, so that Recall finds it as well.
+	Full *Full `json:",omitempty"`
 	// ExitCode is the shell's exit status, 128+n after signal n, 124 after a
 	// timeout, 126 if the shell could not start in its folder.
 	ExitCode int

@@ -201,6 +201,7 @@ func (j *jobServer) look() Job {
 		now.Running = true
 		now.Result.Took = time.Since(now.Started)
 		now.Result.Output, now.Result.Dropped = j.output.end()
+		now.Result.Full = j.output.full()
 	}
 	return now
 }

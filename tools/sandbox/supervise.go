@@ -49,7 +49,10 @@ type spec struct {
 	Terminal bool
 	// Socket is where a command in the background is reached; "" keeps it in
 	// the foreground.
-	Socket     string
+	Socket string
+	// Full is the file for all of an output that is longer than Head and Tail,
+	// in a folder of the work folder.
+	Full       string
 	Timeout    time.Duration
 	Grace      time.Duration
 	Deadline   time.Duration
@@ -211,6 +214,9 @@ func (s *supervisor) fork(shell, text string, env []string, script, state *os.Fi
 		return errors.Join(fmt.Errorf("start %s: %w", shell, err), s.file.Truncate(0))
 	}
 	s.output = newOutput(s.spec.Head, s.spec.Tail)
+	if s.spec.Full != "" {
+		s.output.file = &fullWriter{name: s.spec.Full}
+	}
 	go s.collect()
 	// Not to pin the folder while background processes are watched.
 	_ = os.Chdir("/")

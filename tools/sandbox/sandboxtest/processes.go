@@ -167,6 +167,7 @@ func testClose(t *testing.T, s *session) {
 	_, waitErr := s.box.Jobs().Wait(t.Context(), id, 0)
 	_, writeJobErr := s.box.Jobs().Write(t.Context(), id, nil, true)
 	_, killErr := s.box.Jobs().Kill(t.Context(), id)
+	_, keepErr := s.box.Keep(s.key(), []byte("x"))
 	files := s.box.Files()
 	_, readErr := files.ReadFile("file", 10)
 	_, openErr := files.Open("file")
@@ -174,7 +175,7 @@ func testClose(t *testing.T, s *session) {
 	_, statErr := files.Stat("file")
 	_, listErr := files.ReadDir(".")
 	for name, err := range map[string]error{
-		"Exec": execErr, "Recall": recallErr, "Begin": s.box.Begin(s.key()), "ReadFile": readErr, "Open": openErr,
+		"Exec": execErr, "Recall": recallErr, "Keep": keepErr, "Begin": s.box.Begin(s.key()), "ReadFile": readErr, "Open": openErr,
 		"Jobs.List": listJobsErr, "Jobs.Wait": waitErr, "Jobs.Write": writeJobErr, "Jobs.Kill": killErr,
 		"WriteFile": writeErr, "Stat": statErr, "ReadDir": listErr, "Remove": files.Remove("file"), "Rename": files.Rename("file", "x"),
 	} {
