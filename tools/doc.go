@@ -5,8 +5,9 @@
 //
 // A Tool says what it is (Spec) and does its work (Call). Bad input of a model is a Result that
 // the model reads; a Go error means that the sandbox or the program itself is broken. Run is the
-// way to call a tool: it checks the arguments against the tool's schema before, and bounds the
-// result after.
+// way to call a tool: it checks the arguments against the tool's schema before, and afterwards cuts
+// a result that is too long for a model. All of such a result lies in a file of the work folder,
+// which its full_output names, and goes along as Full; no tool has to do anything for that.
 //
 // A new tool takes one file and one line: the file implements Tool, the line puts it into the
 // list builtin of toolsets.go. Its name and its toolset are there already.

@@ -89,10 +89,19 @@ func (a processArgs) run(ctx context.Context, jobs sandbox.Jobs) (Result, error)
 	case err != nil:
 		return Result{}, err
 	case a.Action == "log":
-		return a.log(j), nil
+		return withOutput(a.log(j), j), nil
 	default:
-		return success(processOf(j, pollPreview)), nil
+		return withOutput(success(processOf(j, pollPreview)), j), nil
 	}
+}
+
+// withOutput adds to a result that tells of one process where all of its output is, if that is
+// more than is remembered.
+func withOutput(r Result, j sandbox.Job) Result {
+	if r.Full = outputOf(j.Result); r.Full != nil {
+		r.Full.Growing = j.Running
+	}
+	return r
 }
 
 // listEnded is how many processes that have ended a list shows.
@@ -230,13 +239,13 @@ func (a processArgs) wait(ctx context.Context, jobs sandbox.Jobs) (Result, error
 	output := string(j.Result.Output)
 	if !j.Running {
 		code := exitCodeOf(j)
-		return success(waited{Status: "exited", Command: j.Script, ExitCode: &code, Output: lastBytes(output, exitPreview)}), nil
+		return withOutput(success(waited{Status: "exited", Command: j.Script, ExitCode: &code, Output: lastBytes(output, exitPreview)}), j), nil
 	}
 	note := fmt.Sprintf("Waited %ds; the process is still running", seconds)
 	if seconds < a.Timeout {
 		note += fmt.Sprintf(". %ds is the longest that one call waits", defaultSeconds)
 	}
-	return success(waited{Status: "timeout", Command: j.Script, Output: lastBytes(output, pollPreview), Note: note}), nil
+	return withOutput(success(waited{Status: "timeout", Command: j.Script, Output: lastBytes(output, pollPreview), Note: note}), j), nil
 }
 
 func (a processArgs) kill(ctx context.Context, jobs sandbox.Jobs) (Result, error) {

@@ -24,6 +24,7 @@ type Result struct {
 	Success bool           // false if the call was refused, timed out, had bad arguments or reports an error
 	Status  string         // one of the Status constants
 	Dropped int64          // bytes of output that Text does not show
+	Full    *Full          // all of what Text shows a part of; nil if it shows all
 	Shell   *sandbox.Shell // the shell state after the call; nil if it is as before
 }
 
@@ -47,33 +48,57 @@ func failure(status, message string) Result {
 	return Result{Text: encode(report{message}), Status: status}
 }
 
-// bound keeps a result within resultLimit by cutting its longest string in the middle, so that
-// it stays a JSON object of the same shape.
-func bound(r Result) Result {
+// finish makes of what a tool says what the model is shown, for every tool alike: a result keeps
+// within resultLimit by cutting its longest string in the middle, so that it stays a JSON object
+// of the same shape, and one that does not show all names the file that has it.
+func (c *Call) finish(r Result) (Result, error) {
 	r.Text = strings.ToValidUTF8(r.Text, "\uFFFD")
-	if len(r.Text) <= resultLimit {
-		return r
+	if len(r.Text) <= resultLimit && r.Full == nil {
+		return r, nil
 	}
-	ms, err := members([]byte(r.Text))
+	ms, longest := longestString(r.Text)
+	var text string
+	if longest >= 0 {
+		if err := json.Unmarshal(ms[longest].value, &text); err != nil {
+			return r, err
+		}
+	}
+	if r.Full == nil {
+		var err error
+		if r.Full, err = c.keep(text); err != nil {
+			return r, err
+		}
+	}
+	ms = append(ms, r.Full.members()...)
+	whole := object(ms)
+	if over := len(whole) - resultLimit; over > 0 {
+		short, dropped := cutToEncoded(text, len(ms[longest].value)-over)
+		ms[longest].value = json.RawMessage(short)
+		r.Dropped += dropped
+		whole = object(ms)
+	}
+	r.Text = string(whole)
+	return r, nil
+}
+
+// longestString returns the members of a result and which of them can be cut: its longest string,
+// -1 if there is none and no need. A result whose length lies elsewhere becomes one string.
+func longestString(result string) ([]member, int) {
+	ms, err := members([]byte(result))
 	longest := -1
 	for i, m := range ms {
 		if m.value[0] == '"' && (longest < 0 || len(m.value) > len(ms[longest].value)) {
 			longest = i
 		}
 	}
-	if err != nil || longest < 0 || len(r.Text)-len(ms[longest].value) > resultLimit/2 {
-		ms, longest = []member{{"result", json.RawMessage(encode(r.Text))}}, 0
+	rest := len(result)
+	if longest >= 0 {
+		rest -= len(ms[longest].value)
 	}
-	var text string
-	if json.Unmarshal(ms[longest].value, &text) != nil {
-		return r
+	if err != nil || rest > resultLimit/2 {
+		return []member{{"result", json.RawMessage(encode(result))}}, 0
 	}
-	room := resultLimit - (len(object(ms)) - len(ms[longest].value))
-	short, dropped := cutToEncoded(text, room)
-	ms[longest].value = json.RawMessage(short)
-	r.Text = string(object(ms))
-	r.Dropped += dropped
-	return r
+	return ms, longest
 }
 
 // cutToEncoded cuts text so that its JSON form has at most room bytes, and returns that form.

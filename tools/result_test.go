@@ -23,7 +23,7 @@ func TestBound(t *testing.T) {
 		"no JSON":           long,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := bound(Result{Text: text, Success: true, Status: StatusOK})
+			r := finished(t, Result{Text: text, Success: true, Status: StatusOK})
 			checkResult(t, r)
 			if !utf8.ValidString(r.Text) {
 				t.Error("result is not valid UTF-8")
@@ -38,9 +38,19 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// finished is what a model without a sandbox is shown.
+func finished(t *testing.T, r Result) Result {
+	t.Helper()
+	r, err := (&Call{}).finish(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 func TestBoundKeepsHeadAndTail(t *testing.T) {
 	text := "begin" + strings.Repeat("-", 300_000) + "end"
-	r := bound(Result{Text: encode(struct {
+	r := finished(t, Result{Text: encode(struct {
 		Output   string `json:"output"`
 		ExitCode int    `json:"exit_code"`
 	}{text, 7})})
@@ -58,14 +68,14 @@ func TestBoundKeepsHeadAndTail(t *testing.T) {
 }
 
 func TestResultIsValidUTF8(t *testing.T) {
-	if r := bound(Result{Text: "{\"a\":\"\xff\"}"}); r.Text != "{\"a\":\"\uFFFD\"}" {
+	if r := finished(t, Result{Text: "{\"a\":\"\xff\"}"}); r.Text != "{\"a\":\"\uFFFD\"}" {
 		t.Errorf("got %q", r.Text)
 	}
 }
 
 func TestShortResultsStayAsTheyAre(t *testing.T) {
 	for _, text := range []string{`{"output":"<a & b>"}`, "plain", ""} {
-		if r := bound(Result{Text: text}); r.Text != text || r.Dropped != 0 {
+		if r := finished(t, Result{Text: text}); r.Text != text || r.Dropped != 0 {
 			t.Errorf("%q became %q", text, r.Text)
 		}
 	}

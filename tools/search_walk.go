@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"hermes-batch/tools/sandbox"
 )
 
 // maxIgnoreFile is the largest gitignore file that is read, in bytes.
@@ -51,8 +53,12 @@ func foldersBetween(root, dir string) []string {
 	return list
 }
 
-// readIgnore returns the rules of a folder's gitignore file, if there is one.
+// readIgnore returns the rules of a folder's gitignore file, if there is one. That of the results
+// folder is for repositories: who searches there means it, since the folder is hidden.
 func (s *search) readIgnore(dir string) ([]ignoreList, error) {
+	if filepath.Base(dir) == sandbox.ResultsFolder {
+		return nil, nil
+	}
 	text, err := s.box.ReadFile(filepath.Join(dir, ".gitignore"), maxIgnoreFile)
 	if err != nil {
 		if beyondModel(err) {

@@ -132,7 +132,7 @@ func (terminal) Finish(c *Call, r sandbox.Result) Result {
 		return success(terminalResult{Output: "Background process started", SessionID: r.Job.ID, PID: r.Job.PID})
 	}
 	shown := terminalResult{Output: string(r.Output), ExitCode: r.ExitCode, Meaning: exitMeaning(args.Command, r.ExitCode)}
-	result := Result{Success: true, Status: StatusOK, Dropped: r.Dropped}
+	result := Result{Success: true, Status: StatusOK, Dropped: r.Dropped, Full: outputOf(r)}
 	if r.TimedOut {
 		shown.ExitCode, shown.Meaning = 124, ""
 		if shown.Output != "" && !strings.HasSuffix(shown.Output, "\n") {

@@ -59,7 +59,7 @@ type Call struct {
 }
 
 // Run checks the arguments against the tool's schema, marks the call as begun where nobody else
-// does, calls the tool and bounds the result. It does not recover panics.
+// does, calls the tool and makes of its result what the model is shown. It does not recover panics.
 func Run(ctx context.Context, t Tool, c *Call) (Result, error) {
 	spec := t.Spec()
 	args, problem := checkArguments(spec, c.Args)
@@ -74,10 +74,13 @@ func Run(ctx context.Context, t Tool, c *Call) (Result, error) {
 	checked := *c
 	checked.Args = args
 	r, err := t.Call(ctx, &checked)
+	if err == nil {
+		r, err = checked.finish(r)
+	}
 	if err != nil {
 		return Result{}, fmt.Errorf("run %s: %w", spec.Name, err)
 	}
-	return bound(r), nil
+	return r, nil
 }
 
 // Recall tells what became of a call that an earlier life of this program may have begun. On
@@ -101,7 +104,11 @@ func Recall(ctx context.Context, t Tool, c *Call) (Result, sandbox.CallState, er
 	}
 	checked := *c
 	checked.Args = args
-	return bound(supervised.Finish(&checked, r)), state, nil
+	result, err := checked.finish(supervised.Finish(&checked, r))
+	if err != nil {
+		return Result{}, state, fmt.Errorf("recall %s: %w", spec.Name, err)
+	}
+	return result, state, nil
 }
 
 // changesUnseen says that a call changes the sandbox without a supervisor that would know of it.

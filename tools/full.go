@@ -1,0 +1,65 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"hermes-batch/tools/sandbox"
+)
+
+// Full is all of what a result shows only a part of.
+type Full struct {
+	sandbox.Full        // where it lies for the model; without a sandbox, nowhere
+	Text         string // all of it if it was at hand; else File has it
+	Growing      bool   // a process still writes it: it is named, and kept once it has ended
+}
+
+// Open reads it from its beginning. It is nil if nothing is there to be read.
+func (f *Full) Open(box sandbox.Sandbox) (io.ReadCloser, error) {
+	switch {
+	case f.Text != "":
+		return io.NopCloser(io.LimitReader(strings.NewReader(f.Text), sandbox.MaxFull)), nil
+	case f.File == "" || f.Growing:
+		return nil, nil
+	}
+	return box.Files().Open(f.File)
+}
+
+// outputOf is the Full of a command's result; nil if that shows all.
+func outputOf(r sandbox.Result) *Full {
+	if r.Full == nil {
+		return nil
+	}
+	return &Full{Full: *r.Full}
+}
+
+// keep makes the Full of a text that is cut, and puts it where the model can read it.
+func (c *Call) keep(text string) (*Full, error) {
+	full := &Full{Text: text}
+	if c.Sandbox == nil {
+		return full, nil
+	}
+	var err error
+	full.Full, err = c.Sandbox.Keep(c.Key, []byte(text))
+	return full, err
+}
+
+// members are what a result says of it.
+func (f *Full) members() (ms []member) {
+	if f.File != "" {
+		ms = append(ms, member{"full_output", json.RawMessage(encode(f.File))})
+	}
+	note := ""
+	switch {
+	case f.Problem != "":
+		note = "all of it could not be kept in a file: " + f.Problem
+	case f.File != "" && f.Lost > 0:
+		note = fmt.Sprintf("the file ends after %d bytes; the %d bytes that follow were not kept", f.Size, f.Lost)
+	}
+	if note != "" {
+		ms = append(ms, member{"full_output_note", json.RawMessage(encode(note))})
+	}
+	return ms
+}
