@@ -56,6 +56,32 @@ func create(path string, run Run, opts Options) error {
 	return folder.Sync()
 }
 
+// MakeFolder makes a folder for a store, and those above it that are missing.
+// It syncs the folders that got an entry, and the one that holds the folder if
+// that was there: what is durable in a folder is lost in a power cut all the
+// same if the folder is not.
+func MakeFolder(path string) error {
+	parent := filepath.Dir(path)
+	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
+		if err := MakeFolder(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(path, 0o777); err != nil {
+		if info, failed := os.Stat(path); failed != nil || !info.IsDir() {
+			return err
+		}
+	}
+	f, err := os.Open(parent)
+	if errors.Is(err, fs.ErrPermission) { // one may write to it and not read it, which a sync takes
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
 // build writes a whole store to tmp and syncs it.
 func build(tmp string, run Run) error {
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {

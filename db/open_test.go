@@ -58,6 +58,37 @@ func TestCreateInNoFolder(t *testing.T) {
 	}
 }
 
+func TestMakeFolder(t *testing.T) {
+	dir := t.TempDir()
+	deep := filepath.Join(dir, "a", "b", "c")
+	for range 2 { // it may be there
+		if err := MakeFolder(deep); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := Create(filepath.Join(deep, "run.db"), Run{}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	file := filepath.Join(deep, "run.db")
+	for _, path := range []string{file, filepath.Join(file, "d")} {
+		if err := MakeFolder(path); err == nil {
+			t.Errorf("%s is a folder now", path)
+		}
+	}
+}
+
+func TestMakeFolderRelative(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := MakeFolder("a/b"); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat("a/b"); err != nil || !info.IsDir() {
+		t.Error(err)
+	}
+}
+
 func TestOpenNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.db")
 	for _, opts := range []Options{{}, {ReadOnly: true}} {

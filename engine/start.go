@@ -189,7 +189,7 @@ func (r *Run) create() (err error) {
 			return err
 		}
 	}
-	if err := os.MkdirAll(r.folder.Dir, 0o777); err != nil {
+	if err := db.MakeFolder(r.folder.Dir); err != nil {
 		return err
 	}
 	r.store, err = db.Create(r.folder.Store(), db.Run{Name: r.folder.Name, Tools: tools.Names()}, db.Options{Now: r.now, Log: r.log})

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"hermes-batch/db"
 )
 
 // receiver writes the files of an export into a folder. All are written under
@@ -132,7 +134,7 @@ func (r *receiver) inspect(mark, run string) error {
 	entries, err := os.ReadDir(r.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := os.MkdirAll(r.dir, 0o755); err != nil {
+		if err := db.MakeFolder(r.dir); err != nil {
 			return fmt.Errorf("%w: %w", ErrWrite, err)
 		}
 		r.vain = []string{mark, r.dir}
