@@ -19,7 +19,7 @@ test:
 race:
 	CGO_ENABLED=1 go test -race -timeout 20m ./...
 
-# DuckDB reads the Parquet copy; a run of yours: make verify VERIFY='-args -folder=$PWD/data/NAME'
+# DuckDB and Apache Arrow read the Parquet copy; a run of yours: make verify VERIFY='-args -folder=$PWD/data/NAME'
 verify:
 	CGO_ENABLED=1 go -C testdata/verify test -mod=mod -count=1 . $(VERIFY)
 

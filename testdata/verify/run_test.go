@@ -95,12 +95,7 @@ func (r *run) render(rows int) {
 	}
 }
 
-func (r *run) schema() string {
-	r.Helper()
-	text, err := Schema(filepath.Join(r.dir, "trajectories.parquet"))
-	r.must(err)
-	return text
-}
+func (r *run) parquet() string { return filepath.Join(r.dir, "trajectories.parquet") }
 
 func gpt(value, reasoning string, calls ...db.ToolCall) *db.Turn {
 	return &db.Turn{Entry: db.Entry{From: "gpt", Value: value, Reasoning: reasoning, ToolCalls: calls}}

@@ -70,18 +70,21 @@ func TestLongRows(t *testing.T) {
 func TestSchema(t *testing.T) {
 	empty := newRun(t, "terminal")
 	empty.numbered(1)
-	const golden = "testdata/schema.txt"
 	for name, r := range map[string]*run{"tools": withTools(t), "chat only": chat(t), "empty": empty} {
 		r.render(map[string]int{"tools": 9, "chat only": 3}[name])
-		got := r.schema()
-		if *update {
-			r.must(os.MkdirAll(filepath.Dir(golden), 0o755))
-			r.must(os.WriteFile(golden, []byte(got), 0o644))
-		}
-		want, err := os.ReadFile(golden)
-		r.must(err)
-		if got != string(want) {
-			t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+		for by, reader := range readers {
+			got, err := reader.schema(r.parquet())
+			r.must(err)
+			golden := filepath.Join("testdata", by+".txt")
+			if *update {
+				r.must(os.MkdirAll(filepath.Dir(golden), 0o755))
+				r.must(os.WriteFile(golden, []byte(got), 0o644))
+			}
+			want, err := os.ReadFile(golden)
+			r.must(err)
+			if got != string(want) {
+				t.Errorf("%s, read by %s:\n%s\nwant\n%s", name, by, got, want)
+			}
 		}
 	}
 }
