@@ -70,6 +70,28 @@ func TestParquetSchemaDoesNotDependOnData(t *testing.T) {
 	}
 }
 
+// TestParquetMetadata: files say which columns they have and whether they are
+// all of a run.
+func TestParquetMetadata(t *testing.T) {
+	f := newFixture(t)
+	f.register(2, nil, numbered(3)...)
+	for answered, pending := range []string{"3", "2", "1", "0"} {
+		if answered > 0 {
+			f.answer(answered-1, completed())
+		}
+		f.render(f.renderer(Options{}), Final)
+		meta := openParquet(t, filepath.Join(f.dir, "trajectories.parquet")).Metadata()
+		got := map[string]string{}
+		for _, pair := range meta.KeyValueMetadata {
+			got[pair.Key] = pair.Value
+		}
+		want := map[string]string{"hermes_batch.schema": "1", "hermes_batch.pending": pending}
+		if !maps.Equal(got, want) || !strings.HasPrefix(meta.CreatedBy, "hermes-batch ") {
+			t.Errorf("%d of 3 answered: %q, created by %q", answered, got, meta.CreatedBy)
+		}
+	}
+}
+
 // TestParquetIndexHoldsForLongText: whoever skips pages by their bounds must
 // not miss a text.
 func TestParquetIndexHoldsForLongText(t *testing.T) {

@@ -105,3 +105,14 @@ func (a arrowGo) schema(path string) (text string, err error) {
 	})
 	return text, err
 }
+
+func (a arrowGo) metadata(path string) (map[string]string, error) {
+	pairs := map[string]string{}
+	err := a.open(path, func(r *pqarrow.FileReader) error {
+		for _, pair := range r.ParquetReader().MetaData().KeyValueMetadata() {
+			pairs[pair.Key] = pair.GetValue()
+		}
+		return nil
+	})
+	return pairs, err
+}

@@ -19,6 +19,9 @@ type reader interface {
 
 	// schema describes the columns.
 	schema(path string) (string, error)
+
+	// metadata are the pairs of keys and values in the footer.
+	metadata(path string) (map[string]string, error)
 }
 
 // readers are the foreign readers by name.

@@ -57,3 +57,12 @@ func (duckDB) schema(path string) (string, error) {
 	})
 	return b.String(), err
 }
+
+func (duckDB) metadata(path string) (map[string]string, error) {
+	pairs := map[string]string{}
+	err := query("SELECT decode(key), decode(value) FROM parquet_kv_metadata("+quote(path)+")", func(_ []string, values []any) error {
+		pairs[values[0].(string)] = values[1].(string)
+		return nil
+	})
+	return pairs, err
+}

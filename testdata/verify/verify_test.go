@@ -2,6 +2,7 @@ package verify
 
 import (
 	"flag"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -84,6 +85,22 @@ func TestSchema(t *testing.T) {
 			r.must(err)
 			if got != string(want) {
 				t.Errorf("%s, read by %s:\n%s\nwant\n%s", name, by, got, want)
+			}
+		}
+	}
+}
+
+// TestMetadata wants the version of the schema in every file, and how many
+// prompts were pending.
+func TestMetadata(t *testing.T) {
+	for pending, r := range map[string]*run{"1": withTools(t), "0": chat(t)} {
+		r.render(map[string]int{"1": 9, "0": 3}[pending])
+		want := map[string]string{"hermes_batch.schema": "1", "hermes_batch.pending": pending}
+		for by, reader := range readers {
+			got, err := reader.metadata(r.parquet())
+			r.must(err)
+			if !maps.Equal(got, want) {
+				t.Errorf("%s reads %q, want %q", by, got, want)
 			}
 		}
 	}
