@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // A blob is a packed value, cut into chunks: key hash ‖ chunk number, value one
@@ -41,6 +42,28 @@ func (s *Store) Blob(h Hash) ([]byte, error) {
 		return err
 	})
 	return data, err
+}
+
+// WriteFull writes all that a result shows head and tail of to w, a piece at a
+// time, and returns the number of bytes; 0 if the result shows all. Secrets
+// are masked in it as they are in the text.
+func (s *Store) WriteFull(w io.Writer, r *Result) (int64, error) {
+	var written int64
+	for _, p := range r.Parts {
+		if p.Type != PartFull {
+			continue
+		}
+		piece, err := s.Blob(p.Blob)
+		if err != nil {
+			return written, mustExist(err)
+		}
+		n, err := w.Write(piece)
+		written += int64(n)
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
 }
 
 func blobPuts(h Hash, packed []byte) []put {

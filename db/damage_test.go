@@ -68,7 +68,12 @@ func sampleStore(tb testing.TB, path string) *Store {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	mustWait(tb, l.Append(start(), gpt("four")))
+	full, err := s.PutBlob([]byte("all of a long output"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	mustWait(tb, l.Append(start(), gpt("four"), &Result{Turn: 1, CallID: "c", Name: "terminal", Status: "ok", Success: true,
+		Parts: []Part{{Type: PartText, Text: "all … output"}, {Type: PartFull, Blob: full}}, Dropped: 8, At: testTime}))
 	return s
 }
 

@@ -141,22 +141,22 @@ func (r *Result) parsePayload(f *fields) error {
 	return nil
 }
 
-// entry is what the result looks like in a conversation.
 // Text is what the model and the row are shown: the text parts, a line end
 // between them.
 func (r *Result) Text() string {
-	if len(r.Parts) == 1 && r.Parts[0].Type == "text" {
+	if len(r.Parts) == 1 && r.Parts[0].Type == PartText {
 		return r.Parts[0].Text
 	}
 	var texts []string
 	for _, p := range r.Parts {
-		if p.Type == "text" {
+		if p.Type == PartText {
 			texts = append(texts, p.Text)
 		}
 	}
 	return strings.Join(texts, "\n")
 }
 
+// entry is what the result looks like in a conversation.
 func (r *Result) entry() Entry {
 	return Entry{From: "tool", Value: r.Text(), ToolCallID: r.CallID, Name: r.Name}
 }

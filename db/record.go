@@ -124,7 +124,16 @@ type Result struct {
 	Took    time.Duration `json:"took_ns"`
 }
 
-// Part is a piece of a result: Text for type "text", else the blob with its bytes.
+// The types of parts.
+const (
+	// PartText is what the model and the row are shown.
+	PartText = "text"
+	// PartFull is a piece of all that the text shows head and tail of. The
+	// pieces follow each other in order; they are in no row.
+	PartFull = "full"
+)
+
+// Part is a piece of a result: Text for PartText, else the blob with its bytes.
 type Part struct {
 	Type string `json:"type"`
 	Text string `json:"-"`

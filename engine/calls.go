@@ -236,7 +236,7 @@ func (s *session) answer(i int, r tools.Result, began time.Time) {
 	now := s.run.now()
 	call := s.turn.Entry.ToolCalls[i]
 	rec := &db.Result{Turn: s.turn.position, Call: i, CallID: call.ID, Name: call.Name,
-		Parts: []db.Part{{Type: "text", Text: s.run.mask.text(r.Text)}}, Success: r.Success, Status: r.Status,
+		Parts: append([]db.Part{{Type: db.PartText, Text: s.run.mask.text(r.Text)}}, s.fullParts(r.Full)...), Success: r.Success, Status: r.Status,
 		Dropped: r.Dropped, Launch: s.run.launch, At: now, Took: now.Sub(began)}
 	if r.Shell != nil {
 		rec.Shell = &db.Shell{Cwd: r.Shell.Cwd, Env: s.run.mask.text(r.Shell.Env)}

@@ -16,7 +16,10 @@ const maskText = "[secret]"
 
 // mask replaces known secrets, also in their base64, URL and JSON forms. The
 // zero value masks nothing. Safe for concurrent use.
-type mask struct{ forms [][]byte }
+type mask struct {
+	forms   [][]byte
+	longest int // of them, in bytes
+}
 
 func newMask(secrets ...string) mask {
 	var m mask
@@ -42,6 +45,7 @@ func (m *mask) add(form string) {
 		}
 	}
 	m.forms = append(m.forms, []byte(form))
+	m.longest = max(m.longest, len(form))
 }
 
 // bytes returns text without secrets; text itself if it holds none.
@@ -52,6 +56,26 @@ func (m mask) bytes(text []byte) []byte {
 		}
 	}
 	return text
+}
+
+// cut returns where the beginning of a longer text can be cut, so that the cut
+// goes through no secret, not even one whose end is still to come.
+func (m mask) cut(text []byte) int {
+	last := max(len(text)-max(m.longest-1, 0), (len(text)+1)/2)
+	cut := last
+	for moved := true; moved && cut > 0; {
+		moved = false
+		for _, form := range m.forms {
+			around := text[max(0, cut-len(form)+1):min(len(text), cut+len(form)-1)]
+			if at := bytes.Index(around, form); at >= 0 {
+				cut, moved = max(0, cut-len(form)+1)+at, true
+			}
+		}
+	}
+	if cut <= 0 { // nothing but secrets that overlap
+		return last
+	}
+	return cut
 }
 
 func (m mask) text(s string) string {

@@ -55,6 +55,7 @@ type Run struct {
 	launch      int
 	workDir     string
 	offers      *offers
+	pieces      pieceBuffers
 	cwds        folderQueues
 	progress    *Progress
 	stop        *stopper

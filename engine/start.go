@@ -21,7 +21,7 @@ import (
 // is that of an existing run, or nil; it belongs to the Run from then on, also
 // when Start fails. ErrInterrupted is returned when ctx ended meanwhile.
 func Start(ctx context.Context, o *Options, folder Folder, store *db.Store, deps Deps) (_ *Run, err error) {
-	r := &Run{o: o, folder: folder, deps: deps, store: store, now: deps.Now, log: deps.Log, known: map[db.Hash]*Settings{}}
+	r := &Run{o: o, folder: folder, deps: deps, store: store, now: deps.Now, log: deps.Log, known: map[db.Hash]*Settings{}, pieces: newPieceBuffers()}
 	r.fillDeps()
 	defer func() {
 		if err != nil && ctx.Err() != nil {

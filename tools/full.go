@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -16,7 +17,10 @@ type Full struct {
 	Growing      bool   // a process still writes it: it is named, and kept once it has ended
 }
 
-// Open reads it from its beginning. It is nil if nothing is there to be read.
+// errChanged is returned when a file is not the one that was written any more.
+var errChanged = errors.New("its length has changed")
+
+// Open reads it from its beginning. It is nil if there is nothing to read, or not yet.
 func (f *Full) Open(box sandbox.Sandbox) (io.ReadCloser, error) {
 	switch {
 	case f.Text != "":
@@ -24,7 +28,21 @@ func (f *Full) Open(box sandbox.Sandbox) (io.ReadCloser, error) {
 	case f.File == "" || f.Growing:
 		return nil, nil
 	}
-	return box.Files().Open(f.File)
+	in, err := box.Files().Open(f.File)
+	if err != nil {
+		return nil, err
+	}
+	info, err := in.Stat()
+	if err == nil && info.Size() != f.Size {
+		err = fmt.Errorf("%s: %w", f.File, errChanged)
+	}
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.LimitReader(in, f.Size), in}, nil
 }
 
 // outputOf is the Full of a command's result; nil if that shows all.

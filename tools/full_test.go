@@ -101,6 +101,18 @@ func TestTerminalFullOutputMissing(t *testing.T) {
 	}
 }
 
+// A file that was changed since is not taken for what the command printed.
+func TestFullOutputChanged(t *testing.T) {
+	s := newSession(t)
+	for _, change := range []string{"echo more >>", "truncate -s 100000", "rm", "ln -sf /etc/passwd"} {
+		r := s.run(terminal{}, `{"command":"seq 100000"}`)
+		s.run(terminal{}, `{"command":"`+change+" "+textField(t, r, "full_output")+`"}`)
+		if in, err := r.Full.Open(s.box); in != nil || err == nil {
+			t.Errorf("%s: it can be read", change)
+		}
+	}
+}
+
 // A row's own folder is shared with others, so that nothing is put there.
 func TestFullOutputOfSharedFolder(t *testing.T) {
 	shared := t.TempDir()
