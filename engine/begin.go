@@ -139,12 +139,14 @@ func (s *session) retry(old db.Outcome, t thread) (db.Record, error) {
 }
 
 // reusable is how many steps of a finished session a retry can go on after: not
-// the model's last word, and nothing that was made in a sandbox which went with
-// the outcome.
+// the model's last word with its cut beginnings, and nothing that was made in a
+// sandbox which went with the outcome.
 func (t thread) reusable() int {
 	keep := len(t.steps)
 	if last := t.lastTurn(); last >= 0 && len(t.recs[last].(*db.Turn).Entry.ToolCalls) == 0 {
-		keep = last
+		for keep = last; t.steps[keep-1].Kind == db.KindRejected; {
+			keep--
+		}
 	}
 	if at := t.firstBox(); at < keep {
 		if there, err := exists(t.recs[at].(*db.Sandbox).Folder); err == nil && !there {

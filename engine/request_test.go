@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -53,29 +54,38 @@ func TestFailedRequestIsRetriedBesideOthers(t *testing.T) {
 	b.wantEnds(answered, answered, answered)
 }
 
-// Answers that the token limit cut can be tried again under a larger one; what
-// was complete is not asked for again, and rows say which settings made them.
+// Answers that the token limit cut can be tried again, as a whole, under a larger
+// one; what was complete is not asked for again, and rows say which settings
+// made them. The pieces stay paid.
 func TestCutAnswersAreRetriedUnderALargerLimit(t *testing.T) {
 	b := newBench(t, func(a ask) (int, string) {
-		if strings.Contains(a.Body, `"content":"long"`) && strings.Contains(a.Body, `"max_tokens":10`) {
+		if strings.Contains(a.Body, `"content":"long`) && strings.Contains(a.Body, `"max_tokens":10`) {
 			return cut("a piece ")
 		}
 		return says("whole")
 	})
-	b.prompts("short", "long")
+	b.prompts("short", "long", "brief", "longer")
 	b.mustRun(func(o *Options) { o.MaxTokens = 10 })
-	b.wantEnds(answered, "partial/cut_replies")
+	b.wantEnds(answered, "partial/cut_replies", answered, "partial/cut_replies")
 	before := b.model.count()
 	b.mustRun(resume, func(o *Options) {
 		o.MaxTokens, o.AllowConfigChange, o.RetryIncomplete = 99, true, []string{reasonCutReplies}
 	})
-	b.wantEnds(answered, answered)
-	for _, a := range b.model.since(before) {
-		if strings.Contains(a.Body, `"content":"short"`) {
-			t.Error("a complete prompt was asked for again")
-		}
+	b.wantEnds(answered, answered, answered, answered)
+	if again := b.model.seen(before); !slices.Equal(again, []string{"long", "longer"}) || b.model.count() != before+2 {
+		t.Errorf("%d requests, of the prompts %q", b.model.count()-before, again)
 	}
-	if b.outcome(0).Settings == b.outcome(1).Settings {
-		t.Error("both rows have the settings of one session")
+	old, now := b.outcome(0).Settings, b.outcome(1).Settings
+	if old == now || b.outcome(2).Settings != old || b.outcome(3).Settings != now {
+		t.Error("rows do not have the settings that made them")
+	}
+	for _, index := range []int{1, 3} {
+		if talk := b.talk(index); len(talk) != 1 || !strings.Contains(talk[0], `"value":"whole"`) {
+			t.Errorf("conversation %q", talk)
+		}
+		out := b.outcome(index)
+		if out.APICalls != 1 || out.Usage.CompletionTokens != 5 || out.Spent.CompletionTokens != 5*(1+maxContinued+1) || out.Tries != 1+maxContinued+1 {
+			t.Errorf("outcome %+v", out)
+		}
 	}
 }
