@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -47,10 +48,18 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == sandbox.SuperviseArg {
 		os.Exit(sandbox.Supervise())
 	}
+	reserve := make([]byte, heapReserve)
 	p := &program{stdout: os.Stdout, stderr: os.Stderr}
 	p.live = engine.NewLive(p.stderr, p.terminal())
-	os.Exit(p.main(os.Args[1:]))
+	code := p.main(os.Args[1:])
+	runtime.KeepAlive(reserve)
+	os.Exit(code)
 }
+
+// heapReserve is never touched and takes no memory, but the garbage collector
+// counts it: with a small heap it would otherwise run many times a second, and
+// every session would wait for it. In bytes.
+const heapReserve = 64 << 20
 
 // program is one call of the command line.
 type program struct {

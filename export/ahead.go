@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"os"
+	"runtime"
 	"time"
 
 	"hermes-batch/db"
@@ -10,7 +11,7 @@ import (
 
 // aheadBudget bounds one stretch of a pass that runs ahead, after which what
 // else is rendered in the background has its turn.
-const aheadBudget = 500 * time.Millisecond
+const aheadBudget = 100 * time.Millisecond
 
 // ahead is a pass that goes over the batches that are full while the run goes
 // on, so that the final rendering finds most of its work done. It is good for
@@ -30,8 +31,15 @@ type passed struct {
 }
 
 func (r *Renderer) beginAhead() *ahead {
-	stats := newCollector(r)
-	return &ahead{pass: r.beginPass(nil, stats.add, r.beginParquet()), stats: stats}
+	a := &ahead{stats: newCollector(r)}
+	a.pass = r.beginPass(nil, a.see, r.beginParquet())
+	return a
+}
+
+// see lets sessions run that became ready since the row before.
+func (a *ahead) see(o db.Ordinal, out *db.Outcome, v Verdict) error {
+	runtime.Gosched()
+	return a.stats.add(o, out, v)
 }
 
 func (a *ahead) abort() {

@@ -106,9 +106,8 @@ func TestFinalFindsItsWorkDone(t *testing.T) {
 	for i := range 22 {
 		f.answer(i, completed())
 	}
-	f.render(r, Background)
-	if got, want := len(r.ahead.passed), 5; got != want {
-		t.Fatalf("%d batches rendered ahead, want %d", got, want)
+	for f.render(r, Background); len(r.ahead.passed) < 5; {
+		f.render(r, Background) // as often as the budget wants
 	}
 	rep := f.render(r, Final)
 	wantNames(t, rep, Written, "trajectories.jsonl", "statistics.json", "trajectories.parquet")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -76,6 +77,7 @@ func (r *Renderer) beginParquet() *parquetFile {
 func (p *parquetFile) run() {
 	defer close(p.done)
 	for row := range p.rows {
+		runtime.Gosched() // to sessions that became ready
 		if p.err = shield(func() error { return p.write(row) }); p.err != nil {
 			return
 		}

@@ -15,7 +15,7 @@ func checkArguments(spec Spec, args json.RawMessage) (json.RawMessage, string) {
 	if err != nil {
 		return nil, fmt.Sprintf("bad arguments for %s: not a JSON object: %v", spec.Name, err)
 	}
-	s := parseSchema(spec.Parameters)
+	s := schemaOf(spec.Parameters)
 	checked, problems := s.object(given, spec.Withheld)
 	if len(problems) == 0 {
 		return object(checked), ""

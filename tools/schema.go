@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // schema is the part of JSON Schema that tools are described in. What it does not know is not
@@ -25,6 +26,30 @@ type property struct {
 	name     string
 	required bool
 	schema
+}
+
+// schemas keeps what was parsed. There are as many as there are tools.
+var schemas struct {
+	sync.RWMutex
+	parsed map[string]schema
+}
+
+// schemaOf is parseSchema, once for each text. What it returns must not be changed.
+func schemaOf(raw json.RawMessage) schema {
+	schemas.RLock()
+	s, known := schemas.parsed[string(raw)]
+	schemas.RUnlock()
+	if known {
+		return s
+	}
+	s = parseSchema(raw)
+	schemas.Lock()
+	defer schemas.Unlock()
+	if schemas.parsed == nil {
+		schemas.parsed = map[string]schema{}
+	}
+	schemas.parsed[string(raw)] = s
+	return s
 }
 
 // parseSchema is lenient, since schemas may come from outside of this program: a part that does
