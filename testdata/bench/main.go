@@ -24,6 +24,7 @@ type options struct {
 	only        string
 	count       int
 	long, large bool
+	publish     bool
 }
 
 func (o *options) register(fs *flag.FlagSet) {
@@ -34,7 +35,8 @@ func (o *options) register(fs *flag.FlagSet) {
 	fs.StringVar(&o.only, "only", "", "`pattern` of the scenarios to run: "+strings.Join(names(), ", "))
 	fs.IntVar(&o.count, "count", 3, "samples of each figure, of which the median counts")
 	fs.BoolVar(&o.long, "long", false, "more prompts, and 2,000 workers as well")
-	fs.BoolVar(&o.large, "large", false, "a store with 1,000,000 finished prompts as well; takes 15 GB of disk and many minutes")
+	fs.BoolVar(&o.publish, "publish", false, "measure nothing: draw the pictures, and fill the tables of README.md and BENCHMARKS.md, from "+figuresDir)
+	fs.BoolVar(&o.large, "large", false, "1,000,000 prompts as well: a whole run, a start and a resume; takes 15 GB of disk and an hour")
 }
 
 func main() {
@@ -45,12 +47,19 @@ func main() {
 	o.register(flag.CommandLine)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := o.run(ctx, o.sizes(), os.Stdout, os.Stderr)
+	err := o.do(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+func (o *options) do(ctx context.Context) error {
+	if o.publish {
+		return publish(".")
+	}
+	return o.run(ctx, o.sizes(), os.Stdout, os.Stderr)
 }
 
 // run measures and reports. Scenarios that did not work are an error, after

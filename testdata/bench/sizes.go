@@ -48,7 +48,7 @@ var brief = sizes{
 	scale:    scale{workers: []int{1, 16, 256}, latency: 250 * time.Millisecond, rounds: 2, atOnce: 512},
 	prompts:  []int{1000, memoryBase},
 	turns:    []int{2, shortTalk, longTalk}, talk: 400,
-	payload: []int{1 << 10, 1 << 20, 10 << 20}, carried: 20 << 20,
+	payload: []int{1 << 10, 1 << 20, 10 << 20}, carried: 10 << 20,
 	fresh:   []int{1024},
 	writers: []int{1, 64, 256}, writing: time.Second,
 	rendered: 5000, finished: []int{10_000},

@@ -41,8 +41,8 @@ func (b *bench) throughput(ctx context.Context) error {
 				return err
 			}
 			b.add(p, "Wall"+key, fmt.Sprintf("wall ÷ ideal, %s, %d prompts of 3 calls", at, l.prompts), "wall/ideal", l.wall, o.wall.Seconds()/l.trial().ideal().Seconds())
-			b.add(p, "Processor"+key, "  processor per prompt, calculator", "cpu-ms/prompt", l.processor, o.perPrompt(l.prompts))
-			b.add(p, "Memory"+key, "  peak anonymous memory", "MB", l.memory, megabytes(o.memory))
+			b.add(p, "Processor"+key, fmt.Sprintf("  processor per prompt, 3 calls with calculator, %d workers", l.workers), "cpu-ms/prompt", l.processor, o.perPrompt(l.prompts))
+			b.add(p, "Memory"+key, fmt.Sprintf("  peak anonymous memory, %d workers", l.workers), "MB", l.memory, megabytes(o.memory))
 			return nil
 		})
 		if err != nil {
@@ -75,7 +75,7 @@ func (b *bench) terminal(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.add(p, "Processor/terminal", "processor per prompt, two echo commands", "cpu-ms/prompt", figures.AtMost(terminalLimit), o.perPrompt(t.prompts))
+		b.add(p, "Processor/terminal", "processor per prompt, 3 calls with two echo commands", "cpu-ms/prompt", figures.AtMost(terminalLimit), o.perPrompt(t.prompts))
 		b.add(p, "Rate/terminal", "prompts with two echo commands, 16 workers, model at once", "prompts/s", figures.More(), float64(t.prompts)/o.wall.Seconds())
 		b.add(p, "Memory/terminal", "  peak anonymous memory", "MB", figures.Less(), megabytes(o.memory))
 		return nil

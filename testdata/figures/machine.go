@@ -47,12 +47,16 @@ func ReadMachine(dir string) (m Machine, err error) {
 
 // Print prints the facts and an empty line.
 func (m Machine) Print(w io.Writer) {
-	fmt.Fprintf(w, "%d × %s, %.1f GB, Linux %s, %s\n", m.Cores, m.CPU, float64(m.Memory)/1e9, m.Kernel, m.Go)
-	fmt.Fprintf(w, "%s, write and fsync %v; load %.2f at the start\n", m.FileSystem, m.Sync.Round(time.Microsecond), m.Load)
+	fmt.Fprintln(w, m.line())
 	if m.Load > float64(m.Cores)/2 {
 		fmt.Fprintln(w, "the machine was busy: the figures are too bad, and swing")
 	}
 	fmt.Fprintln(w)
+}
+
+func (m Machine) line() string {
+	return fmt.Sprintf("%d × %s, %.1f GB, Linux %s, %s, %s, %v for a write of 4 KB and fsync; load %.2f at the start, %s",
+		m.Cores, m.CPU, float64(m.Memory)/1e9, m.Kernel, m.Go, m.FileSystem, m.Sync.Round(time.Microsecond), m.Load, m.At.Format("2006-01-02"))
 }
 
 func read(path string) string {

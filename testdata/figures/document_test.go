@@ -1,0 +1,86 @@
+package figures
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func measured() Reports {
+	var r Results
+	r.Commit = "abc1234"
+	r.Begin("speed", "go run ./x -only speed")
+	r.Add(This, Metric{Name: "Wall", What: "wall ÷ ideal", Unit: "wall/ideal", Target: AtMost(1.1)}, 1.234)
+	r.Add(This, Metric{Name: "Cost", What: "  processor | all", Unit: "ms"}, 2500)
+	r.Begin("size", "go run ./x -only size")
+	r.Add(This, Metric{Name: "Size", What: "size", Unit: "MB", Target: AtMost(2)}, 1)
+	figures := r.Figures()
+	for i := range figures {
+		figures[i].At = time.Date(2026, 11, 29, 12, 0, i, 0, time.UTC)
+	}
+	return Reports{"bench": {Machine: Machine{CPU: "Some CPU", Cores: 2}, Programs: []string{This}, Figures: figures}}
+}
+
+func TestFill(t *testing.T) {
+	const document = `# Title
+
+<!-- machine bench -->
+old
+<!-- end -->
+
+<!-- figures bench:speed bench:Size -->
+old
+<!-- end -->
+between
+<!-- rows bench:Cost bench:Size -->
+<!-- end -->
+`
+	const want = `
+<!-- figures bench:speed bench:Size -->
+
+| figure | median | unit | spread | target | |
+|---|--:|---|--:|---|---|
+| wall ÷ ideal | 1.23 | wall/ideal | 0 % | ≤ 1.1 | missed |
+| – processor \| all | 2,500 | ms | 0 % |  |  |
+
+` + "`go run ./x -only speed`, commit abc1234, 2026-11-29" + `
+
+| figure | median | unit | spread | target | |
+|---|--:|---|--:|---|---|
+| size | 1 | MB | 0 % | ≤ 2 | met |
+
+` + "`go run ./x -only size`, commit abc1234, 2026-11-29" + `
+
+<!-- end -->
+between
+<!-- rows bench:Cost bench:Size -->
+
+| figure | value | target |
+|---|---|---|
+| processor \| all | 2,500 ms |  |
+| size | 1 MB | ≤ 2, met |
+
+<!-- end -->
+`
+	filled, told, err := measured().Fill(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(filled, want) || !strings.Contains(filled, "2 × Some CPU") || strings.Contains(filled, "old") {
+		t.Errorf("filled:\n%s", filled)
+	}
+	if got := slices.Sorted(maps.Keys(told)); !slices.Equal(got, []string{"bench:size", "bench:speed"}) || !told["bench:speed"] {
+		t.Errorf("told %v", told)
+	}
+	again, _, err := measured().Fill(filled)
+	if err != nil || again != filled {
+		t.Errorf("filled again, %v:\n%s", err, again)
+	}
+	for _, mark := range []string{"<!-- figures crash -->", "<!-- rows bench:None -->", "<!-- machine none -->"} {
+		if _, _, err := measured().Fill(mark + "\n<!-- end -->\n"); err == nil {
+			t.Errorf("%s was filled", mark)
+		}
+	}
+}

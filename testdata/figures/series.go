@@ -1,0 +1,25 @@
+package figures
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Series are the figures whose names are that prefix and a number, as
+// "Wall/workers=" and 64, by that number: medians of This with the lowest and
+// the highest sample.
+func (r Report) Series(prefix string) (points []Point) {
+	for _, f := range r.Figures {
+		rest, ok := strings.CutPrefix(f.Name, prefix)
+		x, err := strconv.ParseFloat(rest, 64)
+		samples := f.Samples[This]
+		if !ok || err != nil || len(samples) == 0 {
+			continue
+		}
+		points = append(points, Point{X: x, Y: f.Median[This], Low: slices.Min(samples), High: slices.Max(samples)})
+	}
+	slices.SortFunc(points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
+	return points
+}
