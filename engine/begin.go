@@ -41,11 +41,7 @@ func (s *session) load() (err error) {
 	if s.log, err = s.run.store.Log(s.ord); err != nil {
 		return err
 	}
-	t, err := s.read()
-	if err != nil {
-		return err
-	}
-	if len(t.steps) == 0 {
+	if attempt, _ := s.log.Last(); attempt < 0 {
 		first, err := s.firstAttempt()
 		if err != nil {
 			return err
@@ -55,6 +51,10 @@ func (s *session) load() (err error) {
 		}
 		s.append(first)
 		return nil
+	}
+	t, err := s.read()
+	if err != nil {
+		return err
 	}
 	old, found, err := s.run.store.Outcome(s.ord)
 	if err != nil {
