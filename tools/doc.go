@@ -13,8 +13,13 @@
 // list builtin of toolsets.go. Its name and its toolset are there already.
 //
 // The file tools see files through the sandbox alone. What patch is to replace is looked for in
-// several ways, the strictest first (match.go); search_files walks and matches by itself, so that
-// its results do not depend on the programs of a machine.
+// several ways, the strictest first (match.go).
+//
+// search_files walks and matches by itself and never calls ripgrep: rows are training data, and the
+// same call has to give the same bytes on every machine. That costs about twice ripgrep's CPU time
+// (a rare word in 43,000 files of 650 MB: 0.52 s against 0.29 s; names: 0.10 s against 0.06 s). An
+// expression without any fixed text, as [0-9]{7,}, costs ten times as much: 20 ns a byte.
+// BenchmarkSearchFiles measures both side by side.
 //
 // Of this module the package imports tools/sandbox only. Everything it exports is safe for
 // concurrent use.

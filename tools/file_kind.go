@@ -26,15 +26,13 @@ func kindOf(sample []byte, whole bool) kind {
 	if !whole {
 		sample = withoutPartialRune(sample)
 	}
-	odd, all := 0, 0
-	for _, r := range string(sample) {
-		all++
-		if r == utf8.RuneError || r == 0x7f || r < ' ' && !strings.ContainsRune("\a\b\t\n\v\f\r\x1b", r) {
-			odd++
-		}
-	}
 	signature := http.DetectContentType(sample)
 	plain := strings.HasPrefix(signature, "text/") || signature == "application/octet-stream"
+	enough := 1
+	if plain {
+		enough = len(sample)*oddPercent/100 + 1
+	}
+	odd, all := countOdd(sample, enough)
 	switch {
 	case signature == "application/pdf":
 		return kindBinary
@@ -46,6 +44,26 @@ func kindOf(sample []byte, whole bool) kind {
 		return kindBinary
 	}
 	return kindText
+}
+
+// countOdd counts the characters out of place in a text, and all of them, until there are enough
+// odd ones.
+func countOdd(text []byte, enough int) (odd, all int) {
+	for i := 0; i < len(text) && odd < enough; all++ {
+		if c := text[i]; c < utf8.RuneSelf {
+			if c < ' ' && (c < '\a' || '\r' < c) && c != 0x1b || c == 0x7f {
+				odd++
+			}
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRune(text[i:])
+		if r == utf8.RuneError {
+			odd++
+		}
+		i += size
+	}
+	return odd, all
 }
 
 // withoutPartialRune drops a character that the end of the sample cuts in two.

@@ -16,8 +16,8 @@ import (
 	"hermes-batch/tools/sandbox"
 )
 
-// searchFiles is the tool search_files. It walks by itself: what it finds does not depend on the
-// programs of a machine, comes in the order of the names, and cannot leave the sandbox.
+// searchFiles is the tool search_files. What it finds comes in the order of the names, and it
+// cannot leave the sandbox.
 type searchFiles struct{}
 
 func (searchFiles) Spec() Spec {
@@ -177,7 +177,7 @@ func newSearch(args searchArgs, limits searchLimits) (*search, string) {
 	if s.re, err = regexp.Compile(args.Pattern); err != nil {
 		return nil, "pattern: " + err.Error()
 	}
-	s.must = requiredLiteral(parsed)
+	s.must = requiredLiterals(parsed)
 	return s, ""
 }
 

@@ -18,7 +18,7 @@ type search struct {
 	limits searchLimits
 	box    sandbox.Files
 	re     *regexp.Regexp // nil if files are sought by name
-	must   required       // of re
+	must   required       // by re
 	files  nameFilter     // which files
 	names  nameFilter     // what files sought by name are called
 	alone  bool           // in the one file that was named
@@ -132,19 +132,21 @@ func (s *search) contents(ctx context.Context, at found, f io.Reader) error {
 func (s *search) eachLine(ctx context.Context, at found) error {
 	const between = 1 << 10 // lines between two looks at the clock
 	around := neighbours{search: s, path: at.shown}
-	matches := 0
+	matches, looked := 0, 0
 	for number := 1; ; number++ {
+		number += around.skip()
 		line, err := s.nextLine()
 		if err == io.EOF {
 			break
 		}
-		if err == nil && (number%between == 0 || len(line) > between) {
+		if err == nil && (number-looked >= between || len(line) > between) {
+			looked = number
 			err = s.mayGoOn(ctx)
 		}
 		if err != nil {
 			return err
 		}
-		if !s.must.in(line) || !s.re.Match(line) {
+		if s.must.index(line) < 0 || !s.re.Match(line) {
 			around.other(number, line)
 			continue
 		}
@@ -240,6 +242,29 @@ func (n *neighbours) other(number int, line []byte) {
 		n.before = append(n.before[:0], n.before[1:]...)
 	}
 	n.before = append(n.before, neighbour)
+}
+
+// skip passes over the lines in the buffer that have no match and are not shown around one, and
+// returns how many.
+func (n *neighbours) skip() int {
+	if len(n.must) == 0 || n.after > 0 {
+		return 0
+	}
+	lines, _ := n.reader.Peek(n.reader.Buffered())
+	lines = lines[:bytes.LastIndexByte(lines, '\n')+1]
+	if i := n.must.index(lines); i >= 0 {
+		lines = lines[:bytes.LastIndexByte(lines[:i], '\n')+1]
+	}
+	for range n.args.Context {
+		lines = lines[:bytes.LastIndexByte(bytes.TrimSuffix(lines, []byte("\n")), '\n')+1]
+	}
+	if len(lines) == 0 {
+		return 0
+	}
+	n.before = n.before[:0]
+	skipped := bytes.Count(lines, []byte("\n"))
+	_, _ = n.reader.Discard(len(lines))
+	return skipped
 }
 
 // lineAround shows a line; of a long one the part where the match is.

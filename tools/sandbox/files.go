@@ -49,28 +49,34 @@ func (f localFiles) Open(name string) (fs.File, error) {
 
 // open opens a regular file. Looked at before, since opening a device may do
 // something, and not waiting, since opening a pipe may never return.
-func (f localFiles) open(name string) (file *os.File, err error) {
-	err = f.at(name, true, func(p place) error {
-		st, err := p.root.Stat(p.rel)
-		if err != nil {
+func (f localFiles) open(name string) (*os.File, error) {
+	const flags = os.O_RDONLY | unix.O_NONBLOCK
+	file := f.beneath(name, unix.S_IFREG, flags)
+	if file == nil {
+		err := f.at(name, true, func(p place) error {
+			st, err := p.root.Stat(p.rel)
+			if err != nil {
+				return err
+			}
+			if !st.Mode().IsRegular() {
+				return notRegular(name, st)
+			}
+			file, err = p.root.OpenFile(p.rel, flags, 0)
 			return err
-		}
-		if !st.Mode().IsRegular() {
-			return notRegular(name, st)
-		}
-		file, err = p.root.OpenFile(p.rel, os.O_RDONLY|unix.O_NONBLOCK, 0)
+		})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if st, err = file.Stat(); err == nil && (!st.Mode().IsRegular() || kernelFile(file)) {
-			err = notRegular(name, st)
-		}
-		if err != nil {
-			file.Close()
-		}
-		return err
-	})
-	return file, err
+	}
+	st, err := file.Stat()
+	if err == nil && (!st.Mode().IsRegular() || kernelFile(file)) {
+		err = notRegular(name, st)
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return file, nil
 }
 
 // kernelFile tells a file that the kernel makes up, such as the environment or
@@ -158,6 +164,9 @@ func (f localFiles) Stat(name string) (st fs.FileInfo, err error) {
 }
 
 func (f localFiles) ReadDir(name string) (list []fs.DirEntry, err error) {
+	if dir := f.beneath(name, unix.S_IFDIR, os.O_RDONLY|unix.O_DIRECTORY); dir != nil {
+		return sortedEntries(dir)
+	}
 	err = f.at(name, true, func(p place) error {
 		st, err := p.root.Stat(p.rel)
 		if err != nil {
@@ -170,11 +179,16 @@ func (f localFiles) ReadDir(name string) (list []fs.DirEntry, err error) {
 		if err != nil {
 			return err
 		}
-		defer dir.Close()
-		list, err = dir.ReadDir(-1)
-		slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+		list, err = sortedEntries(dir)
 		return err
 	})
+	return list, err
+}
+
+func sortedEntries(dir *os.File) ([]fs.DirEntry, error) {
+	defer dir.Close()
+	list, err := dir.ReadDir(-1)
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	return list, err
 }
 
@@ -209,10 +223,7 @@ func (f localFiles) at(name string, follow bool, do func(place) error) error {
 	if name == "" {
 		return &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
-	path := name
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(f.l.root, path)
-	}
+	path := f.l.absolute(name)
 	for hops := 0; ; hops++ {
 		root, rel, err := f.l.openRoot(path)
 		if err != nil {
@@ -270,15 +281,31 @@ func followLink(root *os.Root, rel string, last bool) (string, error) {
 
 // openRoot opens the root that holds an absolute name.
 func (l *Local) openRoot(path string) (*os.Root, string, error) {
-	for _, dir := range l.roots() {
-		rel, err := filepath.Rel(dir, path)
-		if err != nil || !filepath.IsLocal(rel) {
-			continue
-		}
-		root, err := l.openFolder(dir)
-		return root, rel, err
+	dir, rel, ok := l.within(path)
+	if !ok {
+		return nil, "", ErrOutside
 	}
-	return nil, "", ErrOutside
+	root, err := l.openFolder(dir)
+	return root, rel, err
+}
+
+// within finds the root that holds a name, and the name below it.
+func (l *Local) within(name string) (dir, rel string, ok bool) {
+	path := l.absolute(name)
+	for dir := range l.roots {
+		rel, err := filepath.Rel(dir, path)
+		if err == nil && filepath.IsLocal(rel) {
+			return dir, rel, true
+		}
+	}
+	return "", "", false
+}
+
+func (l *Local) absolute(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(l.root, name)
 }
 
 // openFolder opens a root. The work folder itself may have been replaced by a
@@ -297,13 +324,11 @@ func (l *Local) openFolder(dir string) (*os.Root, error) {
 
 // roots are the folders that the file tools may use: the work folder, and the
 // row's own folder under the names by which commands see it.
-func (l *Local) roots() []string {
-	if !l.SharedCwd() {
-		return []string{l.work()}
+func (l *Local) roots(yield func(string) bool) {
+	if !yield(l.work()) || !l.SharedCwd() || !yield(l.root) {
+		return
 	}
-	roots := []string{l.work(), l.root}
 	if real, err := filepath.EvalSymlinks(l.root); err == nil && real != l.root {
-		roots = append(roots, real)
+		yield(real)
 	}
-	return roots
 }

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// A command swaps a folder for a link to the outside, over and over, while
-// tools use names below it. Nothing outside is read or written.
 // The program's own environment lies below /proc, which a row's cwd may name.
 func TestKernelFilesAreRefused(t *testing.T) {
 	l := open(t, LocalOptions{Cwd: "/proc"})
@@ -25,6 +25,43 @@ func TestKernelFilesAreRefused(t *testing.T) {
 	}
 }
 
+// The short way opens what it is asked for and nothing that it would have to
+// follow or wait for. A kernel that lacks it makes the test pointless.
+func TestBeneath(t *testing.T) {
+	if _, err := unix.Openat2(unix.AT_FDCWD, ".", &unix.OpenHow{Flags: unix.O_PATH}); errors.Is(err, unix.ENOSYS) {
+		t.Skip("no openat2 here")
+	}
+	row := t.TempDir()
+	link := filepath.Join(t.TempDir(), "row")
+	if err := os.Symlink(row, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, cwd := range []string{"", row, link} {
+		l := open(t, LocalOptions{Cwd: cwd})
+		mustRun(t, l, "0", `mkdir -p a/b; echo x > a/b/file; ln -s file a/b/link; ln -s b a/c; mkfifo a/pipe; ln -s /etc out`)
+		f := localFiles{l}
+		for name, mode := range map[string]uint32{"a/b/file": unix.S_IFREG, filepath.Join(l.Root(), "a/b/file"): unix.S_IFREG, "a/b": unix.S_IFDIR, ".": unix.S_IFDIR} {
+			file := f.beneath(name, mode, os.O_RDONLY)
+			if file == nil {
+				t.Errorf("cwd %q: %s was not opened", cwd, name)
+				continue
+			}
+			if st, err := file.Stat(); err != nil || st.IsDir() != (mode == unix.S_IFDIR) {
+				t.Errorf("cwd %q: %s: %v, %v", cwd, name, st, err)
+			}
+			file.Close()
+		}
+		for _, name := range []string{"a/b/link", "a/c/file", "a/pipe", "a/b", "gone", "out/passwd", "/etc/passwd", "../boot", ""} {
+			if file := f.beneath(name, unix.S_IFREG, os.O_RDONLY); file != nil {
+				t.Errorf("cwd %q: %s was opened", cwd, name)
+				file.Close()
+			}
+		}
+	}
+}
+
+// A command swaps a folder for a link to the outside, over and over, while
+// tools use names below it. Nothing outside is read or written.
 func TestFilesAgainstSwappedLinks(t *testing.T) {
 	outside := t.TempDir()
 	write(t, filepath.Join(outside, "file"), "outside", 0o600)
