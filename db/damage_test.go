@@ -99,6 +99,12 @@ func use(s *Store) error {
 		errs = append(errs, err)
 		_, err = s.Attempts(o)
 		errs = append(errs, err)
+		_, err = s.Spent(o)
+		errs = append(errs, err)
+		_, _, err = s.NextSession(o)
+		errs = append(errs, err)
+		_, err = s.WentOn(o, Outcome{})
+		errs = append(errs, err)
 	}
 	_, _, err = s.Plan()
 	errs = append(errs, err)

@@ -56,11 +56,15 @@ func (s *session) load() (err error) {
 	if err != nil {
 		return err
 	}
-	old, found, err := s.run.store.Outcome(s.ord)
+	old, _, err := s.run.store.Outcome(s.ord)
 	if err != nil {
 		return err
 	}
-	if !found || wentOn(s.log, old) {
+	going, err := s.run.store.WentOn(s.ord, old)
+	if err != nil {
+		return err
+	}
+	if going {
 		return s.replay(t)
 	}
 	again, err := s.retry(old, t)
@@ -68,13 +72,6 @@ func (s *session) load() (err error) {
 		return err
 	}
 	return s.goOn(again)
-}
-
-// wentOn tells whether a session has steps that are later than its outcome: an
-// earlier session of the program had begun to try it again.
-func wentOn(log *db.Log, old db.Outcome) bool {
-	attempt, step := log.Last()
-	return attempt > old.Attempt || attempt == old.Attempt && step >= old.Steps
 }
 
 // goOn commits a record that changes how the session goes on, and reads it

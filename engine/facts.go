@@ -51,11 +51,11 @@ func newFacts() facts {
 }
 
 func (f *facts) add(rec db.Record) {
+	f.spent = f.spent.Add(db.SpentOn(rec))
 	switch r := rec.(type) {
 	case *db.Attempt:
 		f.active.add(r.Launch, r.At)
 		f.attempts++
-		f.spent = f.spent.Add(r.Spent)
 		f.failedTries += r.Tries
 	case *db.Sandbox:
 		f.isolation, f.sharedCwd, f.imageDigest = r.Isolation, r.SharedCwd, r.ImageDigest
@@ -63,7 +63,6 @@ func (f *facts) add(rec db.Record) {
 		f.addTurn(r)
 	case *db.Rejected:
 		f.active.add(r.Launch, r.At)
-		f.spent = f.spent.Add(r.Usage)
 		f.modelTime += r.Took
 		if r.Why == whyContinued { // a part of the turn that follows
 			f.usage = f.usage.Add(r.Usage)
@@ -87,7 +86,6 @@ func (f *facts) addTurn(t *db.Turn) {
 		f.reasoned++
 	}
 	f.usage = f.usage.Add(t.Usage)
-	f.spent = f.spent.Add(t.Usage)
 	f.repairs += t.Repairs
 	f.turnTries += t.Tries
 	f.modelTime += t.Took

@@ -105,12 +105,6 @@ func newProgress(r *Run) (*Progress, error) {
 	return p, err
 }
 
-// isOver counts an outcome of an earlier session.
-func (p *Progress) isOver(h db.OutcomeHead) {
-	p.over.set(h.Ordinal.Index())
-	p.verdicts[p.judge(h)]++
-}
-
 // goesOn tells whether a prompt with an outcome was being tried again when an
 // earlier session of the program ended.
 func goesOn(store *db.Store, ord db.Ordinal) (bool, error) {
@@ -118,11 +112,13 @@ func goesOn(store *db.Store, ord db.Ordinal) (bool, error) {
 	if err != nil || !found {
 		return false, err
 	}
-	log, err := store.Log(ord)
-	if err != nil {
-		return false, err
-	}
-	return wentOn(log, out), nil
+	return store.WentOn(ord, out)
+}
+
+// isOver counts an outcome of an earlier session.
+func (p *Progress) isOver(h db.OutcomeHead) {
+	p.over.set(h.Ordinal.Index())
+	p.verdicts[p.judge(h)]++
 }
 
 // planned tells whether a prompt is in the present plan.

@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"time"
 
 	"hermes-batch/db"
@@ -58,9 +59,9 @@ type ReasoningShare struct {
 	WithoutRate Decimal `json:"without_reasoning_rate"`
 }
 
-// UsageShare is what the kept rows consumed, and everything that was paid for
-// in sessions that have an outcome: failed ones, rejected replies and attempts
-// that were given up are in it.
+// UsageShare is what the kept rows consumed, and everything that was paid for:
+// failed and unfinished sessions, rejected replies and attempts that were given
+// up are in it.
 type UsageShare struct {
 	Kept  Usage `json:"kept"`
 	Spent Usage `json:"spent"`
@@ -115,7 +116,7 @@ func (c *collector) report(rep *Report) error {
 	return err
 }
 
-// collector adds outcomes up.
+// collector adds outcomes up, which come in their order.
 type collector struct {
 	store *db.Store
 	plan  planned
@@ -125,6 +126,7 @@ type collector struct {
 	kept, spent       db.Usage
 	wall, model, tool time.Duration
 	pending           int
+	next              db.Ordinal // place after the outcomes that were added
 	latest            time.Time
 	launches          map[int]time.Time // launch → its last outcome
 }
@@ -145,7 +147,9 @@ func (c *collector) add(o db.Ordinal, out *db.Outcome, v Verdict) error {
 	if c.plan.answers(o) {
 		c.pending--
 	}
-	c.spent = c.spent.Add(out.Spent)
+	if err := c.addSpent(o, out); err != nil {
+		return err
+	}
 	c.wall, c.model, c.tool = c.wall+out.Wall, c.model+out.ModelTime, c.tool+out.ToolTime
 	c.addTime(out)
 	if !c.plan.counts(o, v) {
@@ -162,6 +166,45 @@ func (c *collector) add(o db.Ordinal, out *db.Outcome, v Verdict) error {
 		c.kept = c.kept.Add(out.Usage)
 	}
 	return nil
+}
+
+// addSpent adds what was paid for in a session, and in those before it that have
+// no outcome.
+func (c *collector) addSpent(o db.Ordinal, out *db.Outcome) error {
+	if o > c.next {
+		if err := c.addOpen(o); err != nil {
+			return err
+		}
+	}
+	c.next = db.MakeOrdinal(o.Index()+1, 0)
+	spent := out.Spent
+	if out.End != endCompleted { // it may be on its way to another outcome
+		going, err := c.store.WentOn(o, *out)
+		if err == nil && going {
+			spent, err = c.store.Spent(o)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	c.spent = c.spent.Add(spent)
+	return nil
+}
+
+// addOpen adds what was paid for in sessions before a place that have begun and
+// have no outcome.
+func (c *collector) addOpen(before db.Ordinal) error {
+	for from := c.next; ; from++ {
+		o, ok, err := c.store.NextSession(from)
+		if err != nil || !ok || o >= before {
+			return err
+		}
+		spent, err := c.store.Spent(o)
+		if err != nil {
+			return err
+		}
+		c.spent, from = c.spent.Add(spent), o
+	}
 }
 
 func (c *collector) addTime(out *db.Outcome) {
@@ -194,6 +237,9 @@ func count(in map[string]map[string]int, first, second string) {
 
 // finish computes what follows from the sums.
 func (c *collector) finish() (*Statistics, error) {
+	if err := c.addOpen(math.MaxUint64); err != nil {
+		return nil, err
+	}
 	s := &c.stats
 	run := c.store.Run()
 	s.Counts.add(Pending, "", c.pending)
