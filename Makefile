@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 # Packages that ./... does not find.
-MEASURES := ./testdata/figures ./testdata/bench
+MEASURES := ./testdata/figures ./testdata/bench ./testdata/crash/power
 
 .PHONY: build test race fuzz bench lint demo verify clean
 
