@@ -44,7 +44,8 @@ func (s *span) add(launch int, at time.Time) {
 	s.last = at
 }
 
-func (s *span) total() time.Duration { return s.before + s.last.Sub(s.first) }
+// total is never less for a clock that was set back.
+func (s *span) total() time.Duration { return s.before + max(0, s.last.Sub(s.first)) }
 
 func newFacts() facts {
 	return facts{tools: map[string]db.ToolStat{}, invalid: map[string]bool{}, isolation: isolationNone}
