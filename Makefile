@@ -5,9 +5,9 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10s
 # Packages that ./... does not find.
-MEASURES := ./testdata/figures ./testdata/bench ./testdata/crash/power
+MEASURES := ./testdata/figures ./testdata/bench ./testdata/crash ./testdata/crash/power
 
-.PHONY: build test race fuzz bench lint demo verify clean
+.PHONY: build test race fuzz bench crash lint demo verify clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o hermes-batch .
@@ -36,6 +36,10 @@ fuzz:
 # BENCH takes flags, as in: make bench BENCH='-only commits -json figures.json'
 bench:
 	go run ./testdata/bench $(BENCH)
+
+# Says whether anything is lost: make crash CRASH='-only kills -kills 1000'
+crash:
+	go run ./testdata/crash $(CRASH)
 
 lint:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; }
