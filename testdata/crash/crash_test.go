@@ -73,6 +73,7 @@ func TestScenarios(t *testing.T) {
 	}
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			if s.name == "inject" || s.name == "sequences" {
 				mustTrace(t)
 			}
