@@ -1,10 +1,12 @@
 package tools
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"hermes-batch/tools/sandbox"
@@ -64,10 +66,24 @@ func (c *Call) keep(text string) (*Full, error) {
 	return full, err
 }
 
-// members are what a result says of it.
-func (f *Full) members() (ms []member) {
+// nameFor is how a call's result names a file. From the folder in which sessions start it is a
+// relative name, so that rows say nothing of the machine; elsewhere one that holds wherever the
+// session goes.
+func (c *Call) nameFor(file string, shell *sandbox.Shell) string {
+	cwd, root := c.Shell.Cwd, c.root()
+	if shell != nil {
+		cwd = shell.Cwd
+	}
+	if name, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(name) && cmp.Or(cwd, root) == root {
+		return name
+	}
+	return file
+}
+
+// members are what a result says of it, under the name that the file has there.
+func (f *Full) members(name string) (ms []member) {
 	if f.File != "" {
-		ms = append(ms, member{"full_output", json.RawMessage(encode(f.File))})
+		ms = append(ms, member{"full_output", json.RawMessage(encode(name))})
 	}
 	note := ""
 	switch {

@@ -69,7 +69,7 @@ func (c *Call) finish(r Result) (Result, error) {
 			return r, err
 		}
 	}
-	ms = append(ms, r.Full.members()...)
+	ms = append(ms, r.Full.members(c.nameFor(r.Full.File, r.Shell))...)
 	whole := object(ms)
 	if over := len(whole) - resultLimit; over > 0 {
 		short, dropped := cutToEncoded(text, len(ms[longest].value)-over)
