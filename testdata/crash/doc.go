@@ -12,6 +12,7 @@
 //	full       the disk is full, at many sizes, and then is not
 //	limits     of a file's size, of open files, of memory
 //	oddities   the program is stopped, run twice, its folder is read-only, renamed, removed, its disk gone
+//	power      power cuts, simulated from a recording: see package power
 //
 // A scenario is a function in a file of its own, listed in scenarios.go. It
 // makes sites, each with a run in it, lets something happen to them, and lets
@@ -33,7 +34,7 @@
 //
 // System calls are disturbed by ptrace, since strace counts them for each
 // thread alone: the nth sync of a thread is not the nth of the program. That
-// needs Linux on amd64. The scenarios that mount need root or user namespaces.
+// needs Linux on amd64. Package power records with strace. The scenarios that mount need root or user namespaces.
 // A jump of the clock cannot be given to a program that asks the kernel for the
 // time by itself; the tests of package engine have one.
 package main

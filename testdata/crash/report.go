@@ -27,27 +27,28 @@ func (t *torment) print(w io.Writer) {
 // figures are what is published of it.
 func (t *torment) figures(r *figures.Results, command string) {
 	for _, c := range t.counts {
-		r.Begin("crash "+c.name, command+" -only "+c.name)
-		add := func(name, what, unit string, target figures.Target, value float64) {
-			r.Add(figures.This, figures.Metric{Name: "Crash/" + c.name + "/" + name, What: what, Unit: unit, Target: target}, value)
+		r.Begin(c.name, command+" -only "+c.name)
+		add := func(name, what, unit string, target figures.Target, value int) {
+			r.Add(figures.This, figures.Metric{Name: "Crash/" + c.name + "/" + name, What: what, Unit: unit, Target: target}, float64(value))
 		}
-		add("violations", c.name+": violations", "violations", figures.AtMost(0), float64(len(c.violations)))
-		if c.name == "kills" {
-			add("deaths", "  kills", "kills", figures.AtLeast(1000), float64(c.deaths))
-			add("rate", "  kills a second, with all that is verified after each", "kills/s", figures.More(), float64(c.deaths)/c.took.Seconds())
-		} else {
-			add("points", "  points disturbed", "points", pointsTarget(c.name), float64(c.points))
-			add("deaths", "  deaths of the program, with those of resumes", "deaths", figures.More(), float64(c.deaths))
+		add("violations", c.name+": violations", "violations", figures.AtMost(0), len(c.violations))
+		switch c.name {
+		case "power":
+			add("states", "  states of the disk after a power cut", "states", figures.AtLeast(20_000), c.points)
+			add("resumed", "  of them checked and resumed by the program", "states", figures.More(), c.deaths)
+			add("control", "  violations if nothing were synced", "violations", figures.AtLeast(1), c.control)
+			continue
+		case "kills":
+			add("deaths", "  kills", "kills", figures.AtLeast(1000), c.deaths)
+		case "full":
+			add("points", "  sizes of the disk", "sizes", figures.AtLeast(50), c.points)
+		default:
+			add("points", "  points disturbed", "points", figures.More(), c.points)
+			add("deaths", "  deaths of the program, with those of resumes", "deaths", figures.More(), c.deaths)
 		}
-		add("turns", "  turns answered by the model", "turns", figures.More(), float64(c.turns))
-		add("again", "  turns answered once more", "turns", figures.Less(), float64(c.again))
-		add("reruns", "  tool calls run again, all recorded", "calls", figures.Less(), float64(c.reruns))
+		add("turns", "  turns answered by the model", "turns", figures.More(), c.turns)
+		add("again", "  turns answered once more", "turns", figures.Less(), c.again)
+		add("reruns", "  tool calls run again, all recorded", "calls", figures.Less(), c.reruns)
+		add("lost", "  sandboxes taken away", "sandboxes", figures.More(), c.forks)
 	}
-}
-
-func pointsTarget(scenario string) figures.Target {
-	if scenario == "full" {
-		return figures.AtLeast(50)
-	}
-	return figures.More()
 }

@@ -15,12 +15,13 @@ const exitStopped = 3
 
 // scenarios in the order in which they run, with their share of the time.
 var scenarios = []scenario{
-	{"kills", 30, (*torment).kills},
+	{"kills", 25, (*torment).kills},
 	{"sequences", 15, (*torment).sequences},
-	{"inject", 30, (*torment).inject},
-	{"full", 15, (*torment).full},
+	{"inject", 25, (*torment).inject},
+	{"full", 10, (*torment).full},
 	{"limits", 5, (*torment).limits},
 	{"oddities", 5, (*torment).oddities},
+	{"power", 15, (*torment).power},
 }
 
 type scenario struct {
@@ -45,12 +46,14 @@ type scale struct {
 	all     bool          // of them, however long that takes
 	sizes   int           // of disks
 	stop    time.Duration // how long a program stays stopped
+	states  int           // of disks after a power cut
+	short   bool          // a short run is cut off from power
 }
 
 func (o *options) scale() scale {
-	s := scale{time: o.time, kills: o.kills, prompts: 24, sizes: 60, stop: 3 * time.Second}
+	s := scale{time: o.time, kills: o.kills, prompts: 24, sizes: 60, stop: 3 * time.Second, states: 20_000, short: true}
 	if o.long {
-		s.all, s.stop = true, time.Minute
+		s.all, s.stop, s.short = true, time.Minute, false
 	}
 	return s
 }
@@ -81,6 +84,7 @@ type count struct {
 	points        int // that were disturbed: system calls, steps, sizes, limits
 	turns, again  int // answered, and answered once more
 	reruns, forks int
+	control       int // violations where there have to be some
 	notes         []string
 	violations    []string
 }
