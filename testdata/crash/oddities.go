@@ -69,11 +69,11 @@ func (s *site) stopped() error {
 	if err != nil {
 		return err
 	}
-	for range 3 {
+	for _, pause := range []time.Duration{s.t.scale.stop, s.t.scale.stop / 10} {
 		if err := syscall.Kill(c.pid(), syscall.SIGSTOP); err != nil {
 			return err
 		}
-		time.Sleep(s.t.scale.stop / 3)
+		time.Sleep(pause)
 		if err := syscall.Kill(c.pid(), syscall.SIGCONT); err != nil {
 			return err
 		}
