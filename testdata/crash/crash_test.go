@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -195,6 +196,7 @@ func TestOracle(t *testing.T) {
 		}), "check --deep"},
 		{"the store is an old one", func() { write(t, s.folder("run.db"), early) }, "is lost"},
 		{"a committed turn is asked for again", func() { ask(t, s, turn{fmt.Sprintf(ways[1], 1), 0}) }, "committed and asked for again"},
+		{"a turn is asked for before the one before it is durable", func() { ask(t, s, turn{fmt.Sprintf(ways[1], 1), 7}) }, "turn 7 was asked for, and only"},
 		{"a command ran twice", func() {
 			line := read(t, s.outside("0"))
 			write(t, s.outside("0"), append(slices.Clone(line), line...))
@@ -248,6 +250,7 @@ func save(t *testing.T, s *site) (restore func()) {
 	all["run.db"] = read(t, s.folder("run.db"))
 	trace := s.outside("0")
 	line, sessions := read(t, trace), s.witness.sessions
+	asked, answered := maps.Clone(s.model.asked), maps.Clone(s.model.answered)
 	s.witness.sessions = map[db.Ordinal]*session{}
 	for o, known := range sessions {
 		copied := *known
@@ -269,6 +272,9 @@ func save(t *testing.T, s *site) (restore func()) {
 		write(t, trace, line)
 		os.RemoveAll(filepath.Join(s.dir, "state"))
 		s.witness.sessions, s.wrong = sessions, nil
+		s.model.mu.Lock()
+		defer s.model.mu.Unlock()
+		s.model.asked, s.model.answered = asked, answered
 	}
 }
 
@@ -288,10 +294,10 @@ func write(t *testing.T, path string, text []byte) {
 	}
 }
 
-// ask asks a site's model for the first turn of a prompt.
+// ask asks a site's model for a turn of a prompt.
 func ask(t *testing.T, s *site, want turn) {
 	t.Helper()
-	body := fmt.Sprintf(`{"messages": [{"role": "user", "content": %q}]}`, want.prompt)
+	body := fmt.Sprintf(`{"messages": [{"role": "user", "content": %q}%s]}`, want.prompt, strings.Repeat(`, {"role": "assistant", "content": "x"}`, want.n))
 	resp, err := http.Post(s.model.url+"/chat/completions", "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)

@@ -113,6 +113,19 @@ func (m *model) times(t turn) int {
 	return m.asked[t]
 }
 
+// furthest is the last turn of a prompt that was asked for, -1 if none was.
+func (m *model) furthest(prompt string) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last := -1
+	for t := range m.asked {
+		if t.prompt == prompt {
+			last = max(last, t.n)
+		}
+	}
+	return last
+}
+
 // tally tells how many turns were answered, and how many answers were not the
 // first one.
 func (m *model) tally() (turns, again int) {

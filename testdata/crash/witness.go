@@ -81,7 +81,11 @@ func (w *witness) lookAt(s *db.Store, o db.Ordinal) (wrong []string, err error) 
 		before = &session{attempt: -1}
 	}
 	wrong = w.kept(o, before, now)
-	for n, step := range w.turns(now) {
+	turns := w.turns(now)
+	if last := w.model.furthest(prompt.Text); last > len(turns) && now.attempt <= 0 {
+		wrong = append(wrong, fmt.Sprintf("%s: turn %d was asked for, and only %d are committed", o, last, len(turns)))
+	}
+	for n, step := range turns {
 		times := w.model.times(turn{prompt.Text, n})
 		if known, ok := before.asked[step]; ok && known != times {
 			wrong = append(wrong, fmt.Sprintf("%s: turn %d was committed and asked for again (%d requests, then %d)", o, n, known, times))
