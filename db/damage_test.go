@@ -384,14 +384,7 @@ func TestMissingPieces(t *testing.T) {
 	}
 	change := func(what string, p pair, fn func(in *bolt.Bucket) error) {
 		writeFile(t, path, sound)
-		db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = db.Update(func(tx *bolt.Tx) error { return fn(p.b.of(reader{tx})) })
-		if err := errors.Join(err, db.Close()); err != nil {
-			t.Fatal(err)
-		}
+		changeStore(t, path, func(tx *bolt.Tx) error { return fn(p.b.of(reader{tx})) })
 		if got := examine(t, path, readFile(t, path)); got == "unseen" && !harmless(what, p.b, p.k) {
 			t.Errorf("%s %s %x: unseen", what, p.b, p.k)
 		}
@@ -402,6 +395,18 @@ func TestMissingPieces(t *testing.T) {
 		change("empty", p, func(in *bolt.Bucket) error { return in.Put(p.k, nil) })
 		change("longer", p, func(in *bolt.Bucket) error { return in.Put(p.k, append(bytes.Clone(p.v), 0)) })
 		change("beside", p, func(in *bolt.Bucket) error { return in.Put(append(bytes.Clone(p.k), 0), p.v) })
+	}
+}
+
+// changeStore changes what a store holds behind its back.
+func changeStore(tb testing.TB, path string, fn func(*bolt.Tx) error) {
+	tb.Helper()
+	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := errors.Join(db.Update(fn), db.Close()); err != nil {
+		tb.Fatal(err)
 	}
 }
 

@@ -41,7 +41,7 @@ var (
 	// ErrConflict is returned when a write contradicts what is committed already.
 	ErrConflict = errors.New("conflict with committed data")
 
-	// ErrTooLarge is returned when a value exceeds the gigabyte that one value may have.
+	// ErrTooLarge is returned when a value exceeds the gigabyte that one value may have, or a session what can be read of one.
 	ErrTooLarge = errors.New("value too large")
 )
 

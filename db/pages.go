@@ -39,7 +39,13 @@ type metaPage struct {
 	txid     uint64
 }
 
-var errNoMeta = errors.New("no meta page")
+var (
+	errNoMeta = errors.New("no meta page")
+
+	// errPageSize is a page size that bbolt would believe, since the checksum is
+	// right, and go wrong with.
+	errPageSize = damaged("page size of a meta page")
+)
 
 func readMeta(f io.ReaderAt, at int64) (metaPage, error) {
 	var b [metaSize]byte
@@ -59,8 +65,8 @@ func readMeta(f io.ReaderAt, at int64) (metaPage, error) {
 		return metaPage{}, damaged("checksum of a meta page differs")
 	case u32(4) != metaVersion:
 		return metaPage{}, ErrNotStore
-	case m.pageSize < minPageSize || m.pageSize > maxPageSize || m.pageSize&(m.pageSize-1) != 0:
-		return metaPage{}, damaged("page size %d", m.pageSize)
+	case m.pageSize < minPageSize || m.pageSize > maxPageSize || m.pageSize&(m.pageSize-1) != 0 || at > 0 && m.pageSize != at:
+		return metaPage{}, errPageSize
 	}
 	return m, nil
 }
@@ -73,7 +79,7 @@ func readMetas(f io.ReaderAt) (metas [2]metaPage, errs [2]error) {
 		return metas, errs
 	}
 	for size := int64(minPageSize); size <= maxPageSize; size *= 2 {
-		if metas[1], errs[1] = readMeta(f, size); errs[1] == nil {
+		if metas[1], errs[1] = readMeta(f, size); errs[1] == nil || errors.Is(errs[1], errPageSize) {
 			return metas, errs
 		}
 	}
@@ -85,6 +91,8 @@ func readMetas(f io.ReaderAt) (metas [2]metaPage, errs [2]error) {
 func newestMeta(f io.ReaderAt) (m metaPage, torn bool, err error) {
 	metas, errs := readMetas(f)
 	switch {
+	case errors.Is(errs[0], errPageSize) || errors.Is(errs[1], errPageSize):
+		return m, false, errPageSize
 	case errs[0] == nil && errs[1] == nil:
 		if metas[1].txid > metas[0].txid {
 			return metas[1], false, nil

@@ -33,6 +33,9 @@ type Copy struct {
 // fields text, image, cwd, extra ‖ checksum.
 const promptHead = 4 + 2*len(Hash{})
 
+// minPrompt is the least room that a prompt has in the file, in bytes.
+const minPrompt = elementSize + indexKey + promptHead + packedHead + sumSize
+
 type promptHeader struct {
 	copy  uint32
 	hash  Hash

@@ -14,6 +14,16 @@ type Registration struct{ First, Batch, Size int }
 // batchOf returns the batch of a prompt that the registration holds.
 func (r Registration) batchOf(index int) int { return r.Batch + (index-r.First)/r.Size }
 
+// follows tells whether the registration can stand behind others: the prompts
+// and batches have no gap between them.
+func (r Registration) follows(regs []Registration) bool {
+	if len(regs) == 0 {
+		return r.Size > 0 && r.First == 0 && r.Batch == 0
+	}
+	last := regs[len(regs)-1]
+	return r.Size > 0 && r.First > last.First && r.Batch == last.batchOf(r.First-1)+1
+}
+
 // Registrations returns all registrations in order.
 func (s *Store) Registrations() ([]Registration, error) {
 	s.mu.RLock()
@@ -65,7 +75,26 @@ func encodeRegistrations(regs []Registration) []byte {
 func (s *Store) loadRegistrations(tx reader) error {
 	regs, sealed, err := readRegistrations(tx)
 	s.registrations, s.sealed = regs, sealed
-	return err
+	if err != nil {
+		return err
+	}
+	return s.checkNumber(tx, sealed)
+}
+
+// checkNumber finds numbers of prompts that the file cannot hold: who reads the
+// store takes memory by them.
+func (s *Store) checkNumber(tx reader, sealed int) error {
+	info, err := s.file.Stat()
+	if err != nil {
+		return err
+	}
+	switch n := registered(tx); {
+	case int64(n) > info.Size()/int64(minPrompt):
+		return damaged("the last prompt is number %d in a file of %d bytes", n-1, info.Size())
+	case sealed > n:
+		return damaged("%d prompts have batches, %d are registered", sealed, n)
+	}
+	return nil
 }
 
 func readRegistrations(tx reader) (regs []Registration, sealed int, err error) {
@@ -84,7 +113,7 @@ func readRegistrations(tx reader) (regs []Registration, sealed int, err error) {
 	}
 	for ; len(b) > 0; b = b[12:] {
 		r := Registration{int(binary.BigEndian.Uint32(b)), int(binary.BigEndian.Uint32(b[4:])), int(binary.BigEndian.Uint32(b[8:]))}
-		if r.Size < 1 || r.First >= sealed || len(regs) == 0 && r.First != 0 || len(regs) > 0 && r.First <= regs[len(regs)-1].First {
+		if !r.follows(regs) || r.First >= sealed {
 			return nil, 0, damaged("registration %d", len(regs))
 		}
 		regs = append(regs, r)

@@ -102,6 +102,11 @@ func readAttempt(tx reader, o Ordinal, attempt int) (*Attempt, error) {
 	return a, nil
 }
 
+// maxThread bounds the steps of a thread together, in bytes: threads are held
+// in memory, and some kilobytes of a hostile store can unfold to a gigabyte.
+// Tests lower it.
+var maxThread = 4 << 30
+
 // maxPrealloc bounds what is allocated on the word of a key that may be damaged.
 const maxPrealloc = 1024
 
@@ -114,6 +119,7 @@ func readSpans(tx reader, o Ordinal, spans []span) ([]Step, error) {
 		return nil, mustExist(err)
 	}
 	c := bucketTurns.of(tx).Cursor()
+	size := 0
 	for _, sp := range spans {
 		k, v := c.Seek(keyOfStep(o, sp.attempt, 0))
 		for n := 0; n <= sp.last; n++ {
@@ -126,6 +132,9 @@ func readSpans(tx reader, o Ordinal, spans []span) ([]Step, error) {
 			}
 			if st.Parent != parent {
 				return nil, stepError(o, sp.attempt, n, damaged("does not follow the step before"))
+			}
+			if size += len(st.payload); size > maxThread {
+				return nil, fmt.Errorf("%s: %w: more than %d MiB in one session", o, ErrTooLarge, maxThread>>20)
 			}
 			st.Position = len(thread)
 			thread = append(thread, st)
