@@ -49,7 +49,7 @@ func main() {
 		os.Exit(sandbox.Supervise())
 	}
 	reserve := make([]byte, heapReserve)
-	p := &program{stdout: os.Stdout, stderr: os.Stderr}
+	p := &program{stdout: os.Stdout, stderr: os.Stderr, shown: engine.Conceal()}
 	p.live = engine.NewLive(p.stderr, p.terminal())
 	code := p.main(os.Args[1:])
 	runtime.KeepAlive(reserve)
@@ -66,7 +66,8 @@ type program struct {
 	stdout, stderr *os.File
 	live           *engine.Live // stderr, with the progress of a run on it
 	signal         atomic.Value // os.Signal: the first one
-	keyShown       bool         // the key is an argument
+	shown          error        // why commands of the model may see the environment
+	keyGiven       bool         // the key is an argument
 }
 
 func (p *program) main(args []string) int {
@@ -124,7 +125,7 @@ func (p *program) call(verbs flags.Verbs, name string, args []string) error {
 	if err := flags.Leftover(fs, args); err != nil {
 		return engine.Usagef("%v", err)
 	}
-	p.keyShown = slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(strings.TrimLeft(arg, "-"), "api_key") })
+	p.keyGiven = slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(strings.TrimLeft(arg, "-"), "api_key") })
 	ctx, stop := p.signals()
 	defer stop()
 	return run(ctx)
@@ -236,7 +237,6 @@ func (p *program) run(fs *flag.FlagSet) func(context.Context) error {
 		if *list {
 			return engine.ListDistributions(p.stdout, o)
 		}
-		engine.Conceal()
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who stops reading the output does not end the run
 		log := p.logger(o.Verbose)
 		folder, err := o.Folder()
@@ -277,8 +277,11 @@ func (p *program) drive(ctx context.Context, o *engine.Options, folder engine.Fo
 	if err != nil {
 		return err
 	}
-	if p.keyShown {
-		log.Warn("a key given as a flag can be seen in the list of processes; one in the environment cannot")
+	if p.shown != nil {
+		log.Warn("commands of the model may see keys in the environment and the arguments of this program", "error", p.shown)
+	}
+	if p.keyGiven {
+		log.Warn("a key given as a flag stays in the shell's history and in the arguments of what started this program; one in the environment does not")
 	}
 	renderer = export.NewRenderer(r.Store(), output)
 	verbs := map[string]ctl.Verb{"export": export.Stream, "status": func(_ context.Context, s *db.Store, _ []string, w io.Writer) error {

@@ -70,7 +70,8 @@
 //
 //   - A local sandbox is no isolation: commands can do what the user can who
 //     runs the program. Only the file tools are confined. Commands see no
-//     environment but a few named variables, but may read what the user may.
+//     environment but a few named variables, but may read what the user may;
+//     the program has to close its own (engine.Conceal).
 //   - A command can kill its own supervisor. That is an error of the sandbox
 //     ([ErrSupervisor]), as if the machine had run out of memory.
 //   - If a supervisor is killed, what is left is found by the shell's session

@@ -2,9 +2,9 @@ package sandbox
 
 import "os"
 
-// markName is the variable by which a process is known as a sandbox's. Its
+// MarkName is the variable by which a process is known as a sandbox's. Its
 // value is the nonce and the call's key, a slash after each.
-const markName = "HERMES_BATCH_SANDBOX"
+const MarkName = "HERMES_BATCH_SANDBOX"
 
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -23,7 +23,7 @@ func cleanEnvironment(home, mark string) []string {
 		"HOME=" + home,
 		value("LANG", "C.UTF-8"),
 		"TERM=dumb",
-		markName + "=" + mark,
+		MarkName + "=" + mark,
 	}
 	for _, name := range []string{"TZ", "USER", "LOGNAME"} {
 		if v, ok := os.LookupEnv(name); ok {

@@ -109,7 +109,7 @@ func (p process) marked(value string) bool {
 	if err != nil {
 		return false
 	}
-	want := []byte(markName + "=" + value)
+	want := []byte(MarkName + "=" + value)
 	return bytes.HasPrefix(b, want) || bytes.Contains(b, append([]byte{0}, want...))
 }
 

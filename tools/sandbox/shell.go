@@ -70,14 +70,14 @@ func (w wrapper) text() string {
 	}
 	switch {
 	case w.env && w.bash:
-		fmt.Fprintf(&b, "IFS= read -r -d '' %s <&%d; ", markName, envFd)
+		fmt.Fprintf(&b, "IFS= read -r -d '' %s <&%d; ", MarkName, envFd)
 	case w.env:
-		fmt.Fprintf(&b, "%s=$(command -p cat <&%d); ", markName, envFd)
+		fmt.Fprintf(&b, "%s=$(command -p cat <&%d); ", MarkName, envFd)
 	}
 	fmt.Fprintf(&b, "exec %d<&- %d<&-; ", scriptFd, envFd)
 	if w.env {
 		// The state holds no mark, so that its variable is free until here.
-		fmt.Fprintf(&b, `eval "$%s" 2>/dev/null; export %s=%s; PWD=%s; `, markName, markName, quote(w.mark), quote(w.dir))
+		fmt.Fprintf(&b, `eval "$%s" 2>/dev/null; export %s=%s; PWD=%s; `, MarkName, MarkName, quote(w.mark), quote(w.dir))
 	}
 	fmt.Fprintf(&b, "trap %s EXIT; eval %s", quote(w.leave()), script)
 	return b.String()
@@ -91,7 +91,7 @@ func (w wrapper) leave() string {
 	if w.bash {
 		functions = "command export -fp; "
 	}
-	return "{ set +x; unset " + markName + "; command pwd; command printf '\\0'; command export -p; " +
+	return "{ set +x; unset " + MarkName + "; command pwd; command printf '\\0'; command export -p; " +
 		functions + "command printf '\\0'; } 2>/dev/null >|" + w.state + " || :"
 }
 

@@ -110,7 +110,7 @@ func TestWrapperState(t *testing.T) {
 					t.Errorf("%q prints %q, want %q", script, out, want)
 				}
 				left, ok := parseState([]byte(content(t, state)))
-				if !ok || strings.Contains(left.Env, markName) {
+				if !ok || strings.Contains(left.Env, MarkName) {
 					t.Fatalf("state %q", content(t, state))
 				}
 				env, base = left.Env, []string{}

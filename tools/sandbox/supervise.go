@@ -177,7 +177,7 @@ func (s *supervisor) start() error {
 	if s.state, err = memoryFile(nil); err != nil {
 		return err
 	}
-	mark := os.Getenv(markName)
+	mark := os.Getenv(MarkName)
 	w := wrapper{
 		bash: filepath.Base(shell) == "bash", env: s.spec.Shell.Env != "", dir: s.spec.Dir, mark: mark,
 		state: fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), s.state.Fd()),
@@ -185,7 +185,7 @@ func (s *supervisor) start() error {
 	env := append(os.Environ(), "PWD="+s.spec.Dir)
 	if w.env {
 		// The state brings the rest: what was unset stays unset.
-		env = []string{"PWD=" + s.spec.Dir, markName + "=" + mark}
+		env = []string{"PWD=" + s.spec.Dir, MarkName + "=" + mark}
 	}
 	return s.fork(shell, w.text(), env, script, state)
 }

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package engine
-
-// Conceal does nothing on this system.
-func Conceal() {}
