@@ -264,7 +264,7 @@ func (c *checker) planRows() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	seen := make([]uint64, prompts/64+1)
+	var seen Indices
 	rows, page := 0, make([]uint32, rowsPerPage)
 	for {
 		n, err := c.s.PlanRows(rows, page)
@@ -273,10 +273,10 @@ func (c *checker) planRows() (int, error) {
 		}
 		rows += n
 		for _, index := range page[:n] {
-			if int(index) >= prompts || seen[index/64]&(1<<(index%64)) != 0 {
+			if int(index) >= prompts || seen.Has(int(index)) {
 				return 0, damaged("plan: prompt %d is not registered, or there twice", index)
 			}
-			seen[index/64] |= 1 << (index % 64)
+			seen.Add(int(index))
 		}
 	}
 }

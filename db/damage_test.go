@@ -108,6 +108,8 @@ func use(s *Store) error {
 	}
 	_, _, err = s.Plan()
 	errs = append(errs, err)
+	_, err = s.Planned()
+	errs = append(errs, err)
 	_, err = s.PlanRows(0, make([]uint32, 10))
 	errs = append(errs, err)
 	errs = append(errs, s.BadLines(func(BadLine) error { return nil }))

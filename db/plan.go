@@ -155,6 +155,21 @@ func (s *Store) PlanRows(from int, dst []uint32) (int, error) {
 	return n, err
 }
 
+// Planned returns the prompts of the present plan.
+func (s *Store) Planned() (set Indices, err error) {
+	page := make([]uint32, rowsPerPage)
+	for from := 0; ; {
+		n, err := s.PlanRows(from, page)
+		if err != nil || n == 0 {
+			return set, err
+		}
+		from += n
+		for _, index := range page[:n] {
+			set.Add(int(index))
+		}
+	}
+}
+
 // planPage returns a page's bytes inside the transaction, nil beyond the last.
 func planPage(tx reader, page int) ([]byte, error) {
 	key := keyOfPage(planRows, page)

@@ -208,6 +208,13 @@ func TestPlanPages(t *testing.T) {
 	if n, err := s.PlanRows(0, make([]uint32, 4)); n != 0 || err != nil {
 		t.Errorf("rows before the first plan: %d, %v", n, err)
 	}
+	planned := func(want int) {
+		t.Helper()
+		if set, err := s.Planned(); err != nil || set.Len() != want || !set.Has(1) && want > 0 {
+			t.Errorf("%d prompts are planned, want %d: %v", set.Len(), want, err)
+		}
+	}
+	planned(0)
 	const n = 2*rowsPerPage + 500
 	register(t, s, n)
 	rows := make([]uint32, n)
@@ -227,6 +234,7 @@ func TestPlanPages(t *testing.T) {
 	if got, ok, err := s.Plan(); !ok || err != nil || got != plan {
 		t.Errorf("plan %+v, %v, %v", got, ok, err)
 	}
+	planned(n)
 	for _, size := range []int{1, 7, rowsPerPage, rowsPerPage + 1, n, n + 1} {
 		var got []uint32
 		page := make([]uint32, size)
@@ -263,6 +271,7 @@ func TestPlanPages(t *testing.T) {
 	if k, err := s.PlanRows(0, page); k != 1 || page[0] != 1 || err != nil {
 		t.Errorf("%d rows, %v", k, err)
 	}
+	planned(1)
 	if err := s.BadLines(func(b BadLine) error { return fmt.Errorf("%+v", b) }); err != nil {
 		t.Errorf("an old bad line: %v", err)
 	}

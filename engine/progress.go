@@ -17,8 +17,8 @@ type Progress struct {
 	started  time.Time
 	total    int
 	verdicts map[string]int
-	plan     bitset
-	over     bitset // prompts that have an outcome and are not due
+	plan     db.Indices
+	over     db.Indices // prompts that have an outcome and are not due
 	flight   map[db.Ordinal]*flight
 	finished int // by this session
 	so       tallied
@@ -63,24 +63,13 @@ func newProgress(r *Run) (*Progress, error) {
 	if err != nil {
 		return nil, err
 	}
-	page := make([]uint32, planPage)
-	for from := 0; ; {
-		n, err := r.store.PlanRows(from, page)
-		if err != nil {
-			return nil, err
-		}
-		if n == 0 {
-			break
-		}
-		for _, index := range page[:n] {
-			p.plan.set(int(index))
-		}
-		from += n
+	if p.plan, err = r.store.Planned(); err != nil {
+		return nil, err
 	}
 	p.total = plan.Rows
 	var open []db.OutcomeHead // of the plan, ended without an answer
 	err = r.store.OutcomeHeads(0, func(h db.OutcomeHead) bool {
-		planned := p.plan.has(h.Ordinal.Index())
+		planned := p.plan.Has(h.Ordinal.Index())
 		switch {
 		case planned && r.o.due(h), !planned && h.End == endFailed: // again, or nobody waits for it
 		case planned && h.End != endCompleted:
@@ -117,18 +106,18 @@ func goesOn(store *db.Store, ord db.Ordinal) (bool, error) {
 
 // isOver counts an outcome of an earlier session.
 func (p *Progress) isOver(h db.OutcomeHead) {
-	p.over.set(h.Ordinal.Index())
+	p.over.Add(h.Ordinal.Index())
 	p.verdicts[p.judge(h)]++
 }
 
 // planned tells whether a prompt is in the present plan.
-func (p *Progress) planned(ord db.Ordinal) bool { return p.plan.has(ord.Index()) }
+func (p *Progress) planned(ord db.Ordinal) bool { return p.plan.Has(ord.Index()) }
 
 // pending tells whether a prompt is still to be worked on.
 func (p *Progress) pending(ord db.Ordinal) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.over.has(ord.Index())
+	return !p.over.Has(ord.Index())
 }
 
 func (p *Progress) begin(ord db.Ordinal) {
@@ -180,7 +169,7 @@ func (p *Progress) finish(ord db.Ordinal, out *db.Outcome) tallied {
 	defer p.mu.Unlock()
 	verdict := p.judge(db.OutcomeHead{Ordinal: ord, End: out.End, Reason: out.Reason, Class: out.Class,
 		ReasonedTurns: out.ReasonedTurns, InvalidCalls: len(out.InvalidTools), At: out.At, APICalls: out.APICalls})
-	p.over.set(ord.Index())
+	p.over.Add(ord.Index())
 	p.verdicts[verdict]++
 	p.finished++
 	switch verdict {
@@ -214,16 +203,4 @@ func (p *Progress) Snapshot() Snapshot {
 		return a.Index - b.Index
 	})
 	return s
-}
-
-// bitset is a set of small numbers; it grows. The zero value is empty.
-type bitset []uint64
-
-func (b bitset) has(n int) bool { return n>>6 < len(b) && b[n>>6]>>(n&63)&1 == 1 }
-
-func (b *bitset) set(n int) {
-	for n>>6 >= len(*b) {
-		*b = append(*b, make([]uint64, max(64, len(*b)))...)
-	}
-	(*b)[n>>6] |= 1 << (n & 63)
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,19 +167,6 @@ func TestHintWhenNothingIsKept(t *testing.T) {
 		b.mustRun(oneWorker)
 		if got := strings.Count(log.String(), "--keep_without_reasoning"); got != c.hints {
 			t.Errorf("%d prompts, kept at %d: %d hints, want %d", c.prompts, c.keptAt, got, c.hints)
-		}
-	}
-}
-
-func TestBitset(t *testing.T) {
-	var b bitset
-	in := []int{0, 63, 64, 5000, 100_000}
-	for _, n := range in {
-		b.set(n)
-	}
-	for n := range 100_200 {
-		if b.has(n) != slices.Contains(in, n) {
-			t.Errorf("has(%d) is %v", n, b.has(n))
 		}
 	}
 }

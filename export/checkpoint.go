@@ -32,16 +32,9 @@ func (r *Renderer) checkpoint(rep *Report) error {
 // completed lists the prompts of which every rollout that ran is finished.
 func (r *Renderer) completed(w *chunked) {
 	before := ""
-	for i, word := range r.ledger.whole {
-		if word == 0 {
-			continue
-		}
-		for bit := range 64 {
-			if word>>bit&1 == 1 {
-				w.buf = appendInt(w.buf, before, i*64+bit)
-				before = ","
-			}
-		}
+	for index := range r.ledger.whole.All() {
+		w.buf = appendInt(w.buf, before, index)
+		before = ","
 		w.spill()
 	}
 }

@@ -38,7 +38,7 @@ type ledger struct {
 	plan    planned
 	size    int // prompts that have a batch
 	batches []tally
-	whole   bitset // prompts all of whose rollouts are finished
+	whole   db.Indices // prompts all of whose rollouts are finished
 }
 
 // reload starts the ledger anew if the plan or the registrations have changed,
@@ -65,10 +65,10 @@ func (l *ledger) reload() (bool, error) {
 		return false, err
 	}
 	l.source, l.regs, l.size, l.plan = source, regs, size, plan
-	l.whole = newBitset(size)
+	l.whole = db.Indices{}
 	l.batches = make([]tally, l.store.BatchOf(size-1)+1)
 	for index := range size {
-		if plan.has(index) {
+		if plan.Has(index) {
 			l.batches[l.store.BatchOf(index)].planned++
 		}
 	}
@@ -131,7 +131,7 @@ func (l *ledger) reset(batch int) {
 	t := &l.batches[batch]
 	*t = tally{planned: t.planned, rendered: t.rendered}
 	for index := l.first(batch); index < l.first(batch+1); index++ {
-		l.whole.clear(index)
+		l.whole.Remove(index)
 	}
 }
 
@@ -139,9 +139,9 @@ func (l *ledger) add(batch int, h db.OutcomeHead) {
 	t, v, index := &l.batches[batch], Judge(h, l.filters), h.Ordinal.Index()
 	switch {
 	case h.Ordinal.Rollout() == 0 && v.Finished():
-		l.whole.set(index)
+		l.whole.Add(index)
 	case !v.Finished():
-		l.whole.clear(index)
+		l.whole.Remove(index)
 	}
 	t.digest = mix(mix(t.digest, uint64(h.Ordinal)), uint64(h.At.UnixNano()))
 	t.latest = max(t.latest, h.At.UnixNano())
