@@ -297,7 +297,9 @@ func folders(t *testing.T) (names []string) {
 		t.Fatal(err)
 	}
 	for _, p := range paths {
-		names = append(names, filepath.Base(p))
+		if info, err := os.Stat(p); err == nil && info.IsDir() {
+			names = append(names, filepath.Base(p))
+		}
 	}
 	slices.Sort(names)
 	return names

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 	"sync"
 	"time"
 
@@ -54,6 +53,7 @@ type Run struct {
 	fingerprint db.Hash
 	launch      int
 	workDir     string
+	adopted     bool // the work folders are this session's
 	offers      *offers
 	pieces      pieceBuffers
 	cwds        folderQueues
@@ -85,6 +85,7 @@ func (r *Run) Work(ctx context.Context) error {
 		case <-work.Done():
 		}
 	}()
+	r.adoptSandboxes()
 	r.sweep(work)
 	rendering := r.render(work)
 	if err := r.drive(work); err != nil {
@@ -157,7 +158,7 @@ func (r *Run) Close(end error) error {
 		how = "stopped: " + r.mask.text(oneLine(end.Error()))
 	}
 	r.client.Close()
-	_ = os.Remove(r.workDir) // if no sandbox is left in it
+	r.leaveSandboxes()
 	var err error
 	if r.store.Err() == nil && r.launch > 0 {
 		err = r.store.EndLaunch(r.launch, how)

@@ -24,14 +24,20 @@
 // and says first that the command begins, at last how it ended. So after a
 // restart an empty file without a lock is a call that never began, a lock is
 // one to wait for, and anything else without a result is one that is lost.
-// Nothing is synced to disk: after a restart of the machine, which the boot id
-// shows, a missing line proves nothing.
 //
 // A supervisor is the subreaper of all that its command starts. It ends them
 // at the timeout, and stays with those that outlive the shell (background
 // processes live as long as the session) until it is told to end or until the
 // deadline. It knows nothing of the program but its standard input and output,
 // and works as well in a container without anything inherited.
+//
+// # Restarts of the machine
+//
+// Nothing is synced to disk while commands run. So after a restart of the
+// machine, which the boot id shows, neither a missing line nor a file in the
+// work folder proves anything: the sandbox is lost. Only an orderly end of the
+// program syncs all sandboxes at once ([Settle]), and its next session takes
+// them over ([Adopt]).
 //
 // # Long output
 //

@@ -70,7 +70,6 @@ func (l *Local) lostJob() (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	sameBoot := l.boot == bootID()
 	for _, key := range keys {
 		c := call{filepath.Join(l.base, callsFolder, key)}
 		held, err := c.held()
@@ -82,7 +81,7 @@ func (l *Local) lostJob() (id string, err error) {
 		case err != nil:
 			return "", err
 		case held, r.Result != nil:
-		case r.Job == nil && sameBoot:
+		case r.Job == nil:
 			// Nobody was told of it; Recall knows more.
 		default:
 			return jobID(key), nil

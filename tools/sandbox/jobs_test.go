@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -155,17 +154,6 @@ func TestLostJob(t *testing.T) {
 			killSupervisor(t, base, "1")
 			killSupervisor(t, base, "2")
 			reboot(t, base)
-		}, true},
-		{"restarted after all ended", func(t *testing.T, base string) {
-			killAll(t, base)
-			reboot(t, base)
-		}, false},
-		{"restarted, records lost", func(t *testing.T, base string) {
-			killAll(t, base)
-			reboot(t, base)
-			if err := os.Truncate(filepath.Join(base, callsFolder, "1"), 0); err != nil {
-				t.Fatal(err)
-			}
 		}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

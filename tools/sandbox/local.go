@@ -74,9 +74,10 @@ var _ Sandbox = (*Local)(nil)
 
 // OpenLocal creates the sandbox in opts.Base, or opens it again if opts names a
 // nonce. It returns ErrCwd if the row's cwd cannot be used, and ErrLost if the
-// folder does not hold the nonce, or if a job is gone that nobody saw end:
-// because the sandbox was closed, its supervisor killed or the machine started
-// anew. What is left of such a sandbox is ended.
+// folder does not hold the nonce, if the machine was started anew and nobody
+// settled the sandbox before (see Settle), or if a job is gone that nobody saw
+// end: because the sandbox was closed or its supervisor killed. What is left of
+// such a sandbox is ended.
 func OpenLocal(opts LocalOptions) (*Local, error) {
 	l, err := newLocal(opts)
 	if err != nil {
@@ -161,8 +162,7 @@ func (l *Local) create() error {
 		return errors.Join(err, removeTree(l.base))
 	}
 	l.nonce, l.boot = rand.Text(), bootID()
-	line := l.nonce + "\n" + l.boot + "\n"
-	if err := os.WriteFile(filepath.Join(l.base, nonceFile), []byte(line), 0o600); err != nil {
+	if err := writeNonce(l.base, l.nonce, l.boot); err != nil {
 		return fmt.Errorf("create sandbox: %w", err)
 	}
 	return nil
@@ -198,14 +198,26 @@ func (l *Local) reopen() error {
 		return fmt.Errorf("open sandbox %s: the work folder is something else: %w", l.base, ErrLost)
 	}
 	l.boot, l.reopened = boot, true
-	id, err := l.lostJob()
+	why, err := l.lost()
 	if err != nil {
 		return fmt.Errorf("open sandbox %s: %w", l.base, err)
 	}
-	if id != "" {
-		return errors.Join(fmt.Errorf("open sandbox %s: job %s is gone: %w", l.base, id, ErrLost), l.Close(context.Background(), false))
+	if why != "" {
+		return errors.Join(fmt.Errorf("open sandbox %s: %s: %w", l.base, why, ErrLost), l.Close(context.Background(), false))
 	}
 	return nil
+}
+
+// lost returns why a sandbox cannot be relied on any more, "" if it can.
+func (l *Local) lost() (why string, err error) {
+	if l.boot != bootID() {
+		return "the machine was started anew, and what was written shortly before may be gone", nil
+	}
+	id, err := l.lostJob()
+	if id != "" {
+		why = "job " + id + " is gone"
+	}
+	return why, err
 }
 
 // resolveBase makes the folder's name the one that commands see as theirs.
@@ -219,6 +231,17 @@ func (l *Local) resolveBase() error {
 	}
 	l.base = base
 	return nil
+}
+
+// writeNonce writes the nonce file. Over another one with the same nonce it is
+// one write of the same length, so that no kill leaves half of it.
+func writeNonce(base, nonce, boot string) error {
+	f, err := os.OpenFile(filepath.Join(base, nonceFile), os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(nonce + "\n" + boot + "\n")
+	return errors.Join(err, f.Close())
 }
 
 func readNonce(base string) (nonce, boot string, err error) {

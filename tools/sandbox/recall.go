@@ -46,12 +46,8 @@ func (l *Local) recall(ctx context.Context, c call, key string) (Result, CallSta
 			r.Result.Recovered = true
 			return *r.Result, CallDone, nil
 		case held:
-		case !begun && l.boot == bootID():
-			return Result{}, CallNever, nil
 		case !begun:
-			// The machine was started anew since: what was written shortly
-			// before may be gone, and the record with it.
-			return Result{}, CallLost, nil
+			return Result{}, CallNever, nil
 		case r.Program, r.Ended:
 			return Result{}, CallLost, nil
 		default:
