@@ -97,8 +97,6 @@ func use(s *Store) error {
 		}
 		_, _, err = s.Outcome(o)
 		errs = append(errs, err)
-		_, err = s.Attempts(o)
-		errs = append(errs, err)
 		_, err = s.Spent(o)
 		errs = append(errs, err)
 		_, _, err = s.NextSession(o)

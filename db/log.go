@@ -15,11 +15,10 @@ var errNoAttempt = errors.New("no attempt was begun")
 type Log struct {
 	s       *Store
 	o       Ordinal
-	origin  Hash  // what the first attempt chains from
-	attempt int   // -1 before the first
-	step    int   // last appended, -1 before the first
-	head    Hash  // of the last appended step
-	bases   []int // per attempt, the steps that it inherits
+	origin  Hash // what the first attempt chains from
+	attempt int  // -1 before the first
+	step    int  // last appended, -1 before the first
+	head    Hash // of the last appended step
 	last    *Commit
 	err     error // of an append that was refused before it was queued
 
@@ -46,8 +45,7 @@ func (s *Store) Log(o Ordinal) (*Log, error) {
 			return stepError(o, attempt, number, err)
 		}
 		l.attempt, l.step, l.head = attempt, number, h.hash
-		l.bases, err = inherited(tx, o, attempt)
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -55,45 +53,8 @@ func (s *Store) Log(o Ordinal) (*Log, error) {
 	return l, nil
 }
 
-// inherited returns how many steps each attempt up to the given one inherits.
-func inherited(tx reader, o Ordinal, attempt int) ([]int, error) {
-	bases := make([]int, 1, attempt+1)
-	for n := 1; n <= attempt; n++ {
-		a, err := readAttempt(tx, o, n)
-		if err != nil {
-			return nil, err
-		}
-		base, ok := baseOf(a, bases)
-		if !ok {
-			return nil, stepError(o, n, 0, damaged("forks from attempt %d step %d", a.Parent, a.ForkStep))
-		}
-		bases = append(bases, base)
-	}
-	return bases, nil
-}
-
-// baseOf returns how many steps an attempt inherits, given those before it.
-func baseOf(a *Attempt, bases []int) (int, bool) {
-	if a.Parent < 0 {
-		return 0, a.ForkStep < 0
-	}
-	if a.Parent >= len(bases) || a.ForkStep < 0 {
-		return 0, false
-	}
-	return bases[a.Parent] + a.ForkStep + 1, true
-}
-
 // Last returns the place of the last appended step, -1 and -1 if there is none.
 func (l *Log) Last() (attempt, step int) { return l.attempt, l.step }
-
-// Next returns the position in the thread (Step.Position) that a record
-// appended now will have, unless it is an *Attempt.
-func (l *Log) Next() int {
-	if l.attempt < 0 {
-		return 0
-	}
-	return l.bases[l.attempt] + l.step + 1
-}
 
 var scratches = sync.Pool{New: func() any { return new([]byte) }}
 
@@ -144,8 +105,7 @@ func (l *Log) encode(r Record, scratch *[]byte) ([]put, error) {
 
 // begin moves to a new attempt and to the step that it forks from.
 func (l *Log) begin(a *Attempt) error {
-	base, ok := baseOf(a, l.bases)
-	if !ok {
+	if fork := a.Parent >= 0; fork != (a.ForkStep >= 0) || a.Parent > l.attempt {
 		return fmt.Errorf("attempt %d: no step %d of attempt %d to fork from", l.attempt+1, a.ForkStep, a.Parent)
 	}
 	if l.attempt >= maxAttempt {
@@ -159,7 +119,6 @@ func (l *Log) begin(a *Attempt) error {
 		}
 	}
 	l.attempt, l.step, l.head = l.attempt+1, -1, head
-	l.bases = append(l.bases, base)
 	return nil
 }
 

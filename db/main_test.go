@@ -133,7 +133,7 @@ func writeForEver(s *Store, o Ordinal, say func(string, ...any)) error {
 		}
 		attempt, step := l.Last()
 		say("%d %d %d %s\n", o, attempt, step, l.head)
-		recs = []Record{gpt(fmt.Sprint("turn ", i)), &Result{Turn: l.Next(), Parts: []Part{{Type: "text", Text: strings.Repeat("out ", i%50)}}}}
+		recs = []Record{gpt(fmt.Sprint("turn ", i)), &Result{Turn: step + 1, Parts: []Part{{Type: "text", Text: strings.Repeat("out ", i%50)}}}}
 		if i%7 == 6 {
 			if err := l.Finish(&Outcome{End: "failed", Class: "transient", Reason: "server"}).Wait(context.Background()); err != nil {
 				return err

@@ -166,11 +166,8 @@ func threadLength(tx reader, o Ordinal) (int, error) {
 	if !ok {
 		return 0, nil
 	}
-	bases, err := inherited(tx, o, attempt)
-	if err != nil {
-		return 0, err
-	}
-	return bases[attempt] + last + 1, nil
+	spans, err := lineage(tx, o, attempt, last)
+	return length(spans), err
 }
 
 // PutPrompts registers prompts whose Index is free, which must follow each

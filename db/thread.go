@@ -42,18 +42,6 @@ func (s *Store) thread(o Ordinal, end func(reader) (span, bool)) ([]Step, error)
 	return thread, err
 }
 
-// Attempts returns how many attempts a session has begun.
-func (s *Store) Attempts(o Ordinal) (int, error) {
-	n := 0
-	err := s.view(func(tx reader) error {
-		if attempt, _, _, ok := lastStep(tx, o); ok {
-			n = attempt + 1
-		}
-		return nil
-	})
-	return n, err
-}
-
 // span is the steps 0 to last of one attempt.
 type span struct{ attempt, last int }
 

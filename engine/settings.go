@@ -20,7 +20,6 @@ import (
 // workers, time limits and filters are no part of it.
 type Settings struct {
 	Model           string
-	Distribution    string // name, for people; not part of the fingerprint
 	Chances         string // content of the distribution
 	Seed            int64
 	MaxTurns        int
@@ -167,7 +166,6 @@ func (o *Options) settings(endpoint model.Endpoint, dist tools.Distribution) (*S
 	}
 	s := &Settings{
 		Model:           endpoint.Model(o.Model),
-		Distribution:    dist.Name,
 		Chances:         string(dist.Canonical()),
 		Seed:            o.DistributionSeed,
 		MaxTurns:        o.MaxTurns,

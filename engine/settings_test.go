@@ -41,7 +41,7 @@ func TestCanonicalSettings(t *testing.T) {
 	vectors := []Settings{
 		{Model: "m", MaxTurns: 10, Sandbox: "local"},
 		{
-			Model: "anthropic/claude-sonnet-4.6", Distribution: "d", Chances: string(local.Canonical()), Seed: -1, MaxTurns: 1, MaxTokens: 77,
+			Model: "anthropic/claude-sonnet-4.6", Chances: string(local.Canonical()), Seed: -1, MaxTurns: 1, MaxTokens: 77,
 			Reasoning: json.RawMessage(`{"enabled":true,"effort":"medium"}`), Provider: model.ProviderFor([]string{"a", "b"}, nil, nil, "price"),
 			EphemeralPrompt: "a \"quoted\" <line>\n\ttab \\ \u2028 \x01 \x7f é 😀", Sandbox: "local", DefaultImage: "debian:12",
 			Prefill: []model.Message{{Role: "user", Content: "hi\n"}, {Role: "assistant", Content: "ho"}},
@@ -57,13 +57,6 @@ func TestCanonicalSettings(t *testing.T) {
 		fmt.Fprintf(&out, "%s%s\n\n", canonical, db.HashParts("settings/1", canonical))
 	}
 	golden(t, "settings.golden", out.String())
-}
-
-func TestDistributionNameIsNoSetting(t *testing.T) {
-	a, b := Settings{Model: "m", Distribution: "one"}, Settings{Model: "m", Distribution: "two"}
-	if diff := Differences(&a, &b); len(diff) > 0 || !bytes.Equal(a.Canonical(), b.Canonical()) {
-		t.Errorf("differences %q", diff)
-	}
 }
 
 // What is stored can be read back, whatever a user writes.

@@ -39,16 +39,6 @@ func (o Offer) Names() []string {
 	return names
 }
 
-// Find returns the offered tool of that name.
-func (o Offer) Find(name string) (Tool, bool) {
-	for _, t := range o.Tools {
-		if t.Spec().Name == name {
-			return t, true
-		}
-	}
-	return nil, false
-}
-
 // Definitions returns the tools as a chat request carries them: a JSON array whose bytes depend
 // on nothing but the specs. It is nil when nothing is offered.
 func (o Offer) Definitions() json.RawMessage {

@@ -54,7 +54,9 @@ func TestCallsGoBackAsTheyCame(t *testing.T) {
 		if want := fmt.Sprintf("c%05d000", turn); r.Calls[0].ID != want || r.Repairs != 0 {
 			t.Errorf("got %+v, want id %s", r.Calls[0], want)
 		}
-		conv.Append(r.Message(), Message{Role: "tool", ToolCallID: r.Calls[0].ID, Name: "t"})
+		call := Call{r.Calls[0].ID, r.Calls[0].Name, r.Calls[0].Arguments}
+		conv.Append(Message{Role: "assistant", Reasoning: r.Reasoning, ReasoningField: r.ReasoningField, ToolCalls: []Call{call}},
+			Message{Role: "tool", ToolCallID: call.ID, Name: "t"})
 	}
 	if _, err := c.Complete(t.Context(), conv, nil); err != nil {
 		t.Fatal(err)

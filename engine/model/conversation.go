@@ -114,9 +114,6 @@ func (c *Conversation) Clone() *Conversation {
 	return &twin
 }
 
-// Turns returns the number of assistant messages after the prompt.
-func (c *Conversation) Turns() int { return c.turns }
-
 // tokenLimit returns the encoded limit under the given name.
 func (c *Conversation) tokenLimit(name string) []byte {
 	if c.params.MaxTokens <= 0 {

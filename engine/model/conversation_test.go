@@ -33,8 +33,8 @@ func TestConversationBody(t *testing.T) {
 		Reasoning: json.RawMessage(`{"effort":"none"}`), ReasoningEffort: "low", Provider: json.RawMessage(`{"sort":"price"}`),
 		Tools: json.RawMessage(`[{"type":"function","function":{"name":"t"}}]`),
 	}, "a < b && \u2028 \x01 \"q\" \\ \xff")
-	if c.Turns() != 0 {
-		t.Errorf("the prefill counts as %d turns", c.Turns())
+	if c.turns != 0 {
+		t.Errorf("the prefill counts as %d turns", c.turns)
 	}
 	c.Append(Message{Role: "assistant", Reasoning: "hm", ReasoningField: "reasoning", ToolCalls: []Call{
 		{"i1", "t", `{"x": "<&>",  "n":1e400}`}, {"i2", "t", ""}, {"i3", "", "{}"},
@@ -52,8 +52,8 @@ func TestConversationBody(t *testing.T) {
 	if got := sent(t, c); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	if c.Turns() != 1 {
-		t.Errorf("got %d turns, want 1", c.Turns())
+	if c.turns != 1 {
+		t.Errorf("got %d turns, want 1", c.turns)
 	}
 	if got := sent(t, NewConversation(Params{Model: "m"}, "p")); got != `{"model":"m","messages":[{"role":"user","content":"p"}]}` {
 		t.Errorf("a plain request is %s", got)

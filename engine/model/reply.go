@@ -53,12 +53,3 @@ const (
 	whyCutCall      = "cut_call"   // the token limit was reached within a call, or before anything visible
 	whyLostCalls    = "lost_calls" // calls are announced, and none is there
 )
-
-// Message returns the reply as a message of the conversation.
-func (r *Reply) Message() Message {
-	m := Message{Role: "assistant", Content: r.Content, Reasoning: r.Reasoning, ReasoningField: r.ReasoningField}
-	for _, c := range r.Calls {
-		m.ToolCalls = append(m.ToolCalls, Call{c.ID, c.Name, c.Arguments})
-	}
-	return m
-}
