@@ -1,9 +1,6 @@
 package db
 
-import (
-	"encoding/json"
-	"unicode/utf8"
-)
+import "encoding/json"
 
 // Entry is one message of a conversation as it is rendered. From is "human",
 // "gpt" or "tool".
@@ -25,9 +22,7 @@ type ToolCall struct {
 }
 
 // AppendJSON appends the entry as one JSON object: from and value always, the
-// other keys where they apply. Strings are escaped only where JSON demands it,
-// and at the two line separators that some readers split lines at; bytes that
-// are no UTF-8 become U+FFFD.
+// other keys where they apply. Its strings are those of AppendString.
 func (e Entry) AppendJSON(dst []byte) []byte {
 	dst = appendMember(dst, '{', "from", e.From)
 	dst = appendMember(dst, ',', "value", e.Value)
@@ -87,70 +82,5 @@ func appendMember(dst []byte, before byte, key, value string) []byte {
 	dst = append(dst, before, '"')
 	dst = append(dst, key...)
 	dst = append(dst, '"', ':')
-	return appendString(dst, value)
-}
-
-const hexDigits = "0123456789abcdef"
-
-func appendString(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	done := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < utf8.RuneSelf {
-			i++
-			continue
-		}
-		size, escape := 1, ""
-		if c >= utf8.RuneSelf {
-			var r rune
-			r, size = utf8.DecodeRuneInString(s[i:])
-			escape = escapeRune(r, size)
-			if escape == "" {
-				i += size
-				continue
-			}
-		}
-		dst = append(dst, s[done:i]...)
-		if escape != "" {
-			dst = append(dst, escape...)
-		} else {
-			dst = appendEscape(dst, c)
-		}
-		i += size
-		done = i
-	}
-	dst = append(dst, s[done:]...)
-	return append(dst, '"')
-}
-
-// escapeRune returns what stands for a rune that cannot stand for itself.
-func escapeRune(r rune, size int) string {
-	switch {
-	case r == utf8.RuneError && size == 1:
-		return "\ufffd"
-	case r == '\u2028':
-		return `\u2028`
-	case r == '\u2029':
-		return `\u2029`
-	}
-	return ""
-}
-
-func appendEscape(dst []byte, c byte) []byte {
-	switch c {
-	case '"', '\\':
-		return append(dst, '\\', c)
-	case '\n':
-		return append(dst, '\\', 'n')
-	case '\r':
-		return append(dst, '\\', 'r')
-	case '\t':
-		return append(dst, '\\', 't')
-	case '\b':
-		return append(dst, '\\', 'b')
-	case '\f':
-		return append(dst, '\\', 'f')
-	}
-	return append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&0xf])
+	return AppendString(dst, value)
 }

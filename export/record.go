@@ -171,7 +171,7 @@ func recordUsageOf(u db.Usage) recordUsage {
 	return recordUsage{u.PromptTokens, u.CompletionTokens, u.ReasoningTokens, u.CachedTokens, finite(u.Cost), u.CostKnown}
 }
 
-// text makes a string what appendString makes of it: bytes that are not UTF-8
+// text makes a string what db.AppendString makes of it: bytes that are not UTF-8
 // become U+FFFD, one each.
 func text(s string) string {
 	if utf8.ValidString(s) {

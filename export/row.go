@@ -112,7 +112,7 @@ func newEncoder(tools []string) *encoder {
 		}
 	}
 	for _, name := range append(slices.Clone(e.names), invalidTool) {
-		e.keys = append(e.keys, append(appendString(nil, name), ':'))
+		e.keys = append(e.keys, append(db.AppendString(nil, name), ':'))
 	}
 	e.stats = make([]db.ToolStat, len(e.keys))
 	return e
@@ -137,7 +137,7 @@ func (e *encoder) append(dst []byte, r *row) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendString(dst, name)
+		dst = db.AppendString(dst, name)
 	}
 	dst = append(dst, ']')
 	dst = e.appendTools(dst, out.ToolStats)
@@ -247,7 +247,7 @@ func appendBool(dst []byte, before string, b bool) []byte {
 }
 
 func appendText(dst []byte, before, text string) []byte {
-	return appendString(append(dst, before...), text)
+	return db.AppendString(append(dst, before...), text)
 }
 
 func appendTime(dst []byte, t time.Time) []byte { return t.UTC().AppendFormat(dst, timeLayout) }

@@ -1,30 +1,18 @@
-package export
+package db
 
 import (
 	"encoding/json"
-	"math"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
-
-func TestAppendFloat(t *testing.T) {
-	for f, want := range map[float64]string{
-		0: "0.0", 1: "1.0", -2.5: "-2.5", 0.1: "0.1", 1e-9: "0.000000001", 100: "100.0",
-		1e21: "1000000000000000000000.0", math.Inf(1): "0.0", math.NaN(): "0.0",
-	} {
-		if got := string(appendFloat(nil, f)); got != want {
-			t.Errorf("%v: %s, want %s", f, got, want)
-		}
-	}
-}
 
 func FuzzAppendString(f *testing.F) {
 	for _, s := range []string{"", "plain", "\"\\/\b\f\n\r\t\x00\x1f\x7f", "<>&", "\u2028\u2029", "数 🙂", "\xff\xc3", "\xed\xa0\x80"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := appendString([]byte("x"), s)[1:]
+		got := AppendString([]byte("x"), s)[1:]
 		var back string
 		if err := json.Unmarshal(got, &back); err != nil {
 			t.Fatalf("%q: %v", got, err)
