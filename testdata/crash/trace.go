@@ -128,7 +128,7 @@ func (t *tracer) run(path string, args []string) (ending, error) {
 		return ending{}, err
 	}
 	t.pid = process.Pid
-	limit := time.AfterFunc(patience, func() { _ = syscall.Kill(t.pid, syscall.SIGKILL) })
+	limit := time.AfterFunc(patience, func() { _ = syscall.Kill(t.pid, syscall.SIGQUIT) }) // it shows its goroutines
 	defer limit.Stop()
 	for {
 		var status syscall.WaitStatus
