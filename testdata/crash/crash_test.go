@@ -201,7 +201,7 @@ func TestOracle(t *testing.T) {
 			line := read(t, s.outside("0"))
 			write(t, s.outside("0"), append(slices.Clone(line), line...))
 		}, "ran 2 times, with 0 reruns recorded"},
-		{"a command ran elsewhere", func() { write(t, s.outside("0"), read(t, s.outside("6"))) }, "a command of prompt 0 ran in sandbox \"6-0-a0\""},
+		{"a command ran elsewhere", func() { write(t, s.outside("0"), read(t, s.outside("6"))) }, "a command of prompt 0 ran in sandbox 6-0-a0"},
 		{"a sandbox is left", func() {
 			if err := os.MkdirAll(filepath.Join(s.dir, "state", "x", "0-0-a0"), 0o700); err != nil {
 				t.Fatal(err)

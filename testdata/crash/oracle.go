@@ -94,7 +94,7 @@ func around(text, other string) string {
 var (
 	varies     = regexp.MustCompile(`"timestamp":"[^"]*"|"tool_reruns":\d+|"tries":\d+| \(\d+ tr(y|ies)\)`)
 	attempts   = regexp.MustCompile(`"attempts":\d+`)
-	workFolder = regexp.MustCompile(`[^"\\ ]*/state/[0-9a-f-]{36}/\d+-\d+-a\d+`)
+	workFolder = regexp.MustCompile(`[^"\\\s]*?/state/[0-9a-f-]{36}/\d+-\d+-a\d+`)
 )
 
 // lines are those of a file of rows without what may differ between two runs.
