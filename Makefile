@@ -7,7 +7,7 @@ FUZZTIME ?= 10s
 # Packages that ./... does not find.
 MEASURES := ./testdata/figures ./testdata/bench ./testdata/crash ./testdata/crash/power
 
-.PHONY: build test race fuzz bench crash lint demo verify clean
+.PHONY: build test race fuzz bench figures crash lint demo verify clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o hermes-batch .
@@ -36,6 +36,11 @@ fuzz:
 # BENCH takes flags, as in: make bench BENCH='-only commits -json figures.json'
 bench:
 	go run ./testdata/bench $(BENCH)
+
+# What BENCHMARKS.md shows, in twenty quiet minutes; a scenario alone: make figures BENCH='-only commits'
+figures:
+	go run ./testdata/bench -long -json testdata/figures/bench.json $(BENCH)
+	go run ./testdata/bench -publish
 
 # Says whether anything is lost: make crash CRASH='-only kills -kills 1000'
 crash:

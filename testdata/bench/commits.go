@@ -66,7 +66,7 @@ func (b *bench) commit(ctx context.Context, writers int, turns []*db.Turn) error
 		return err
 	}
 	slices.Sort(took)
-	this, at, key := b.programs[0], fmt.Sprintf(", %d writers", writers), fmt.Sprintf("/writers=%d", writers)
+	this, at, key := b.programs[0], ", "+figures.Count(writers, "writer"), fmt.Sprintf("/writers=%d", writers)
 	b.add(this, "Commits"+key, "durable commits of 4 KB turns"+at, "commits/s", figures.More(), float64(len(took))/elapsed.Seconds())
 	b.add(this, "CommitP50"+key, "  median of their latency"+at, "ms", figures.Less(), milliseconds(figures.Quantile(took, 0.50)))
 	b.add(this, "CommitP99"+key, "  99th percentile"+at, "ms", figures.Less(), milliseconds(figures.Quantile(took, 0.99)))

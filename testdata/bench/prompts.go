@@ -23,7 +23,7 @@ func (b *bench) growing(ctx context.Context) error {
 }
 
 func (b *bench) grown(ctx context.Context, t trial) error {
-	at, key := fmt.Sprintf(", %d prompts of one short turn", t.prompts), fmt.Sprintf("/prompts=%d", t.prompts)
+	at, key := fmt.Sprintf(", %s of one short turn", figures.Count(t.prompts, "prompt")), fmt.Sprintf("/prompts=%d", t.prompts)
 	samples := b.size.samples
 	if t.prompts > severalSamples {
 		samples = 1
@@ -36,11 +36,11 @@ func (b *bench) grown(ctx context.Context, t trial) error {
 		n := float64(t.prompts)
 		b.add(p, "Prompts"+key, "prompts a second"+at, "prompts/s", figures.More(), n/o.wall.Seconds())
 		b.add(p, "PromptsProcessor"+key, "  processor per prompt", "cpu-ms/prompt", figures.Less(), o.perPrompt(t.prompts))
-		b.add(p, "PromptsMemory"+key, "  peak anonymous memory", "MB", figures.Less(), megabytes(o.memory))
+		b.add(p, "PromptsMemory"+key, "  peak anonymous memory, "+figures.Count(t.prompts, "prompt"), "MB", figures.Less(), megabytes(o.memory))
 		b.add(p, "PromptsStore"+key, "  store per prompt", "B/prompt", figures.Less(), float64(o.store)/n)
 		b.add(p, "PromptsWritten"+key, "  written to the disk per prompt, output files too", "B/prompt", figures.Less(), float64(o.written)/n)
 		if few := b.results.Median(p.label, fmt.Sprintf("PromptsMemory/prompts=%d", memoryBase)); few > 0 && t.prompts > memoryBase {
-			b.add(p, "PromptsMemoryGrowth"+key, fmt.Sprintf("  peak anonymous memory at %d prompts ÷ at %d", t.prompts, memoryBase), "ratio", figures.AtMost(1.5), megabytes(o.memory)/few)
+			b.add(p, "PromptsMemoryGrowth"+key, fmt.Sprintf("  that memory ÷ the same with %s", figures.Count(memoryBase, "prompt")), "ratio", figures.AtMost(1.5), megabytes(o.memory)/few)
 		}
 		return nil
 	})

@@ -45,8 +45,8 @@ func (b *bench) export(ctx context.Context, p program, dir string, lines, merged
 		bytes  int64
 		metric figures.Metric
 	}{
-		{"hermes", lines, figures.Metric{Name: "RenderJSONL", What: "  JSONL a core, batch files and merged", Unit: "MB/cpu-s", Target: figures.AtLeast(100)}},
-		{"parquet", merged, figures.Metric{Name: "RenderParquet", What: "  Parquet a core, in bytes of the merged JSONL", Unit: "MB/cpu-s", Target: figures.More()}},
+		{"hermes", lines, figures.Metric{Name: "RenderJSONL", What: "  JSONL rendered a core, batch files and merged", Unit: "MB/cpu-s", Target: figures.AtLeast(100)}},
+		{"parquet", merged, figures.Metric{Name: "RenderParquet", What: "  Parquet rendered a core, in bytes of the merged JSONL", Unit: "MB/cpu-s", Target: figures.More()}},
 	} {
 		out := filepath.Join(dir, "export")
 		u, err := p.run(ctx, dir, "export", "--store="+storeFile, "--out="+out, "--format="+format.name)

@@ -25,7 +25,7 @@ func (b *bench) resumed(ctx context.Context, n int) error {
 		return err
 	}
 	defer remove()
-	at, key := fmt.Sprintf(", %d finished prompts", n), fmt.Sprintf("/finished=%d", n)
+	at, key := ", "+figures.Count(n, "finished prompt"), fmt.Sprintf("/finished=%d", n)
 	if err := b.reopened(ctx, folders, at, key); err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (b *bench) resumed(ctx context.Context, n int) error {
 		b.add(p, "ResumeProcessor"+key, "  processor for that", "s", figures.Less(), u.processor.Seconds())
 		b.add(p, "Memory"+key, "  peak anonymous memory"+at, "MB", figures.Less(), megabytes(u.memory))
 		if few := b.results.Median(p.label, fmt.Sprintf("Memory/finished=%d", memoryBase)); few > 0 && n > memoryBase {
-			b.add(p, "MemoryGrowth"+key, fmt.Sprintf("  that memory ÷ the same with %d", memoryBase), "ratio", figures.AtMost(1.5), megabytes(u.memory)/few)
+			b.add(p, "MemoryGrowth"+key, "  that memory ÷ the same with "+figures.Count(memoryBase, "prompt"), "ratio", figures.AtMost(1.5), megabytes(u.memory)/few)
 		}
 		return nil
 	})
@@ -78,7 +78,7 @@ func (b *bench) reopened(ctx context.Context, folders map[program]string, at, ke
 	return b.rounds(b.size.samples, func(p program) error {
 		took, err := kill(p)
 		if err == nil {
-			b.add(p, "StartKilled"+key, "  the same after kill -9"+at, "s", figures.Less(), took.Seconds())
+			b.add(p, "StartKilled"+key, "  after kill -9: start to first request"+at, "s", figures.Less(), took.Seconds())
 		}
 		return err
 	})

@@ -29,7 +29,7 @@ var (
 // that are new: what reading and registering a dataset takes.
 func (b *bench) start(ctx context.Context) error {
 	for _, n := range b.size.fresh {
-		at, key := fmt.Sprintf(", new run of %d prompts", n), fmt.Sprintf("/new=%d", n)
+		at, key := ", new run of "+figures.Count(n, "prompt"), fmt.Sprintf("/new=%d", n)
 		err := b.rounds(b.size.samples, func(p program) error {
 			took, u, err := b.fresh(ctx, p, n)
 			if err != nil {
@@ -48,7 +48,7 @@ func (b *bench) start(ctx context.Context) error {
 
 // firstRequestTarget is the target for a run that is no larger than most are.
 func firstRequestTarget(prompts int) figures.Target {
-	if prompts > 10_000 {
+	if prompts > 1024 {
 		return figures.Less()
 	}
 	return figures.AtMost(0.1)

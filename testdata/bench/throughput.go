@@ -27,22 +27,26 @@ func (l load) trial() trial {
 	return trial{workers: l.workers, prompts: l.prompts, turns: modelCalls, latency: l.latency, prompt: sum}
 }
 
+func (l load) what() string {
+	return fmt.Sprintf("%s, %v model, %s of 3 calls", figures.Count(l.workers, "worker"), l.latency, figures.Count(l.prompts, "prompt"))
+}
+
 // throughput compares runs with the ideal, and says what they take.
 func (b *bench) throughput(ctx context.Context) error {
 	for _, l := range b.size.loads {
 		if err := b.wire(ctx, l); err != nil {
 			return err
 		}
-		at := fmt.Sprintf("%d workers, %v model", l.workers, l.latency)
+		workers := figures.Count(l.workers, "worker")
 		key := fmt.Sprintf("/workers=%d", l.workers)
 		err := b.rounds(b.size.samples, func(p program) error {
 			o, err := b.try(ctx, p, l.trial())
 			if err != nil {
 				return err
 			}
-			b.add(p, "Wall"+key, fmt.Sprintf("wall ÷ ideal, %s, %d prompts of 3 calls", at, l.prompts), "wall/ideal", l.wall, o.wall.Seconds()/l.trial().ideal().Seconds())
-			b.add(p, "Processor"+key, fmt.Sprintf("  processor per prompt, 3 calls with calculator, %d workers", l.workers), "cpu-ms/prompt", l.processor, o.perPrompt(l.prompts))
-			b.add(p, "Memory"+key, fmt.Sprintf("  peak anonymous memory, %d workers", l.workers), "MB", l.memory, megabytes(o.memory))
+			b.add(p, "Wall"+key, "wall ÷ ideal, "+l.what(), "wall/ideal", l.wall, o.wall.Seconds()/l.trial().ideal().Seconds())
+			b.add(p, "Processor"+key, "  processor per prompt, 3 calls with calculator, "+workers, "cpu-ms/prompt", l.processor, o.perPrompt(l.prompts))
+			b.add(p, "Memory"+key, "  peak anonymous memory, "+workers, "MB", l.memory, megabytes(o.memory))
 			return nil
 		})
 		if err != nil {
@@ -61,7 +65,7 @@ func (b *bench) perSession() error {
 	}
 	return b.rounds(1, func(p program) error {
 		grown := b.results.Median(p.label, fmt.Sprintf("Memory/workers=%d", many)) - b.results.Median(p.label, fmt.Sprintf("Memory/workers=%d", few))
-		what := fmt.Sprintf("anonymous memory per session in flight, between %d and %d", few, many)
+		what := fmt.Sprintf("anonymous memory per session in flight, between %d and %s", few, figures.Count(many, "session"))
 		b.add(p, "MemorySession", what, "KB/session", figures.Less(), 1e3*grown/float64(many-few))
 		return nil
 	})

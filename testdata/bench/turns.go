@@ -85,7 +85,7 @@ type talk struct {
 }
 
 func (b *bench) talked(p program, turns, talks int, t talk) {
-	at, key, n := fmt.Sprintf(", conversations of %d turns of 4 KB", turns), fmt.Sprintf("/turns=%d", turns), float64(turns*talks)
+	at, key, n := fmt.Sprintf(", conversations of %s of 4 KB", figures.Count(turns, "turn")), fmt.Sprintf("/turns=%d", turns), float64(turns*talks)
 	b.add(p, "Turn"+key, "processor per turn"+at, "cpu-ms/turn", figures.Less(), milliseconds(t.run.processor)/n)
 	b.add(p, "TurnBare"+key, "  a bare client that sends the same", "cpu-ms/turn", figures.Less(), milliseconds(t.bare)/n)
 	b.add(p, "TurnBeyond"+key, "  the difference", "cpu-ms/turn", figures.Less(), milliseconds(t.run.processor-t.bare)/n)

@@ -27,8 +27,7 @@ func (b *bench) wire(ctx context.Context, l load) error {
 	if err != nil {
 		return err
 	}
-	what := fmt.Sprintf("wall ÷ ideal of a bare client, %d workers, %v model, %d prompts of 3 calls", l.workers, l.latency, l.prompts)
-	b.add(b.programs[0], fmt.Sprintf("Wire/workers=%d", l.workers), what, "wall/ideal", figures.Less(), wall.Seconds()/l.trial().ideal().Seconds())
+	b.add(b.programs[0], fmt.Sprintf("Wire/workers=%d", l.workers), "wall ÷ ideal of a bare client, "+l.what(), "wall/ideal", figures.Less(), wall.Seconds()/l.trial().ideal().Seconds())
 	return nil
 }
 

@@ -37,7 +37,7 @@ func (b *bench) scaling(ctx context.Context) error {
 }
 
 func (b *bench) waiting(ctx context.Context, t trial) error {
-	at, key := fmt.Sprintf(", %d workers, %v model", t.workers, t.latency), fmt.Sprintf("/workers=%d", t.workers)
+	at, key := fmt.Sprintf(", %s, %v model", figures.Count(t.workers, "worker"), t.latency), fmt.Sprintf("/workers=%d", t.workers)
 	return b.rounds(b.size.samples, func(p program) error {
 		o, err := b.try(ctx, p, t)
 		if err != nil {
@@ -52,7 +52,7 @@ func (b *bench) waiting(ctx context.Context, t trial) error {
 }
 
 func (b *bench) flatOut(ctx context.Context, t trial) error {
-	at, key := fmt.Sprintf(", %d workers, model at once", t.workers), fmt.Sprintf("/workers=%d", t.workers)
+	at, key := fmt.Sprintf(", %s, model at once", figures.Count(t.workers, "worker")), fmt.Sprintf("/workers=%d", t.workers)
 	return b.rounds(b.size.samples, func(p program) error {
 		o, err := b.try(ctx, p, t)
 		if err != nil {

@@ -34,7 +34,7 @@ type Point struct{ X, Y, Low, High float64 }
 // The picture and the field of its lines, in pixels.
 const (
 	width, height            = 720, 400
-	left, right, top, bottom = 76, 24, 84, 56
+	left, right, top, bottom = 76, 40, 84, 56
 )
 
 // style has colours for light and for dark surroundings.

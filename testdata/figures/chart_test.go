@@ -71,7 +71,7 @@ func TestChart(t *testing.T) {
 	if circles != 3 {
 		t.Errorf("%d points are drawn", circles)
 	}
-	if !strings.Contains(string(svg), `cx="76.0"`) || !strings.Contains(string(svg), `cx="696.0"`) {
+	if !strings.Contains(string(svg), `cx="76.0"`) || !strings.Contains(string(svg), `cx="680.0"`) {
 		t.Errorf("the first and the last point are not at the ends of the field:\n%s", svg)
 	}
 	if empty := (Chart{Title: "nothing"}).SVG(); strings.Contains(string(empty), "NaN") {

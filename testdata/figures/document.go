@@ -30,15 +30,15 @@ func LoadAll(dir string) (Reports, error) {
 	return all, nil
 }
 
-// A marked part of a document is from a mark to <!-- end -->, each on a line of
-// its own:
+// A marked part of a document is from a mark, which may have several lines, to
+// <!-- end -->:
 //
 //	<!-- machine FILE -->                    the facts of the machine
 //	<!-- figures FILE FILE:NAME ... -->      tables with spreads and commands
 //	<!-- rows FILE FILE:NAME ... -->         one short table
 //
 // FILE stands for all its figures, NAME for one of them or for a scenario.
-var marked = regexp.MustCompile(`(?ms)^<!-- (machine|figures|rows) ([^\n]*?) -->\n.*?^<!-- end -->$`)
+var marked = regexp.MustCompile(`(?ms)^(<!-- (machine|figures|rows)\s([^>]*?)-->\n).*?^<!-- end -->$`)
 
 // Fill writes what the marks of a document ask for between them. It also
 // returns the scenarios that stand in tables with commands, as FILE:SCENARIO.
@@ -46,10 +46,9 @@ func (all Reports) Fill(document string) (filled string, told map[string]bool, e
 	told = map[string]bool{}
 	filled = marked.ReplaceAllStringFunc(document, func(part string) string {
 		m := marked.FindStringSubmatch(part)
-		text, failed := all.part(m[1], strings.Fields(m[2]), told)
+		text, failed := all.part(m[2], strings.Fields(m[3]), told)
 		err = cmp.Or(err, failed)
-		mark, _, _ := strings.Cut(part, "\n")
-		return mark + "\n\n" + text + "\n<!-- end -->"
+		return m[1] + "\n" + text + "\n<!-- end -->"
 	})
 	return filled, told, err
 }
@@ -110,6 +109,14 @@ func (f Figure) origin() origin {
 	return origin{f.Command, f.Commit, f.At.Format("2006-01-02")}
 }
 
+// spread is that of This as it is printed, "" of a single sample.
+func (f Figure) spread() string {
+	if len(f.Samples[This]) < 2 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f %%", 100*f.Spread[This])
+}
+
 // markdown makes a table for each command, commit and day, in the order of
 // their first figures.
 func markdown(figures []Figure) string {
@@ -127,7 +134,7 @@ func markdown(figures []Figure) string {
 		b.WriteString("| figure | median | unit | spread | target | |\n|---|--:|---|--:|---|---|\n")
 		for _, f := range figures {
 			if f.origin() == o {
-				fmt.Fprintf(&b, "| %s | %s | %s | %.0f %% | %s | %s |\n", cell(f.What), Short(f.Median[This]), f.Unit, 100*f.Spread[This], f.Held(), f.Verdict)
+				fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", cell(f.What), Short(f.Median[This]), f.Unit, f.spread(), f.Held(), f.Verdict)
 			}
 		}
 		fmt.Fprintf(&b, "\n`%s`, commit %s, %s\n", o.command, o.commit, o.day)
@@ -152,7 +159,14 @@ func short(figures []Figure) string {
 		if target != "" {
 			target += ", " + f.Verdict
 		}
-		fmt.Fprintf(&b, "| %s | %s %s | %s |\n", strings.ReplaceAll(strings.TrimSpace(f.What), "|", `\|`), Short(f.Median[This]), f.Unit, target)
+		value := Short(f.Median[This])
+		if !ratios[f.Unit] {
+			value += " " + f.Unit
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", strings.ReplaceAll(strings.TrimSpace(f.What), "|", `\|`), value, target)
 	}
 	return b.String()
 }
+
+// ratios are units that say no more than what is measured does.
+var ratios = map[string]bool{"ratio": true, "wall/ideal": true, "store/jsonl": true}

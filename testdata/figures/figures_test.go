@@ -82,7 +82,7 @@ func TestReport(t *testing.T) {
 	for _, want := range []string{
 		"figure        value  other  ratio  unit        spread  target  \n",
 		"wall ÷ ideal  1.05   2.1    0.50   wall/ideal  19 %    ≤ 1.1   met\n",
-		"rendered      150                  MB/s        0 %             \n",
+		"rendered      150                  MB/s                        \n",
 		"\ncpu: Some CPU\n", "\nUnit MB/s better=higher\n",
 		"\nprogram: this\nBenchmarkWall/workers=4 1 1 wall/ideal\nBenchmarkWall/workers=4 1 1.2 wall/ideal\n",
 		"\nprogram: other\nBenchmarkWall/workers=4 1 2 wall/ideal\n",
@@ -109,6 +109,14 @@ func TestShort(t *testing.T) {
 	for v, want := range map[float64]string{0: "0", 0.12345: "0.123", 1.1: "1.1", 99.96: "100", 123.45: "123.5", 1000: "1,000", 14_000: "14,000", 1234567.8: "1,234,568", -4000: "-4,000"} {
 		if got := Short(v); got != want {
 			t.Errorf("%v is printed as %s, want %s", v, got, want)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for n, want := range map[int]string{0: "0 workers", 1: "1 worker", 2000: "2,000 workers", 1_000_000: "1,000,000 workers"} {
+		if got := Count(n, "worker"); got != want {
+			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}
 }

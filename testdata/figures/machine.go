@@ -47,16 +47,16 @@ func ReadMachine(dir string) (m Machine, err error) {
 
 // Print prints the facts and an empty line.
 func (m Machine) Print(w io.Writer) {
-	fmt.Fprintln(w, m.line())
-	if m.Load > float64(m.Cores)/2 {
-		fmt.Fprintln(w, "the machine was busy: the figures are too bad, and swing")
-	}
-	fmt.Fprintln(w)
+	fmt.Fprintf(w, "%s\n\n", m.line())
 }
 
 func (m Machine) line() string {
-	return fmt.Sprintf("%d × %s, %.1f GB, Linux %s, %s, %s, %v for a write of 4 KB and fsync; load %.2f at the start, %s",
-		m.Cores, m.CPU, float64(m.Memory)/1e9, m.Kernel, m.Go, m.FileSystem, m.Sync.Round(time.Microsecond), m.Load, m.At.Format("2006-01-02"))
+	busy := ""
+	if m.Load > float64(m.Cores)/2 {
+		busy = ": it was busy, so the figures are too bad, and swing"
+	}
+	return fmt.Sprintf("%d × %s, %.1f GB, Linux %s, %s, %s, %v for a write of 4 KB and fsync; %s, load %.2f at the start%s",
+		m.Cores, m.CPU, float64(m.Memory)/1e9, m.Kernel, m.Go, m.FileSystem, m.Sync.Round(time.Microsecond), m.At.Format("2006-01-02"), m.Load, busy)
 }
 
 func read(path string) string {

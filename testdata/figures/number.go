@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 )
 
 // Median is 0 without samples.
@@ -49,6 +50,15 @@ func Short(v float64) string {
 		return fmt.Sprintf("%.4g", v)
 	}
 	return fmt.Sprintf("%.3g", v)
+}
+
+// Count prints a whole number and what it counts, as "1 worker" and "1,000
+// workers".
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return grouped(strconv.Itoa(n)) + " " + thing
 }
 
 // grouped puts commas into the digits of a whole number.

@@ -45,7 +45,7 @@ func (r Report) Table(w io.Writer) {
 			}
 			fmt.Fprintf(out, "%s\t%s\t", shortOf(f.Median, Other), ratio)
 		}
-		fmt.Fprintf(out, "%s\t%.0f %%\t%s\t%s\n", f.Unit, 100*f.Spread[This], f.Held(), f.Verdict)
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\n", f.Unit, f.spread(), f.Held(), f.Verdict)
 	}
 	out.Flush()
 }

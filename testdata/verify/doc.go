@@ -5,7 +5,8 @@
 //
 //	go test                      generated runs, and one of the program itself
 //	go test -args -folder=DIR    the run in a folder, too
-//	go test -run=- -bench=.      speed against DuckDB's COPY of the same rows
+//	go test -run=- -bench=.      speed against DuckDB's COPY of the same rows; with
+//	                             -args -json=FILE kept for BENCHMARKS.md
 //
 // jsonl.go says what a row of JSONL has to look like as columns, compare.go holds
 // what a reader sees against it, and indexes.go the bounds of pages against their

@@ -15,6 +15,7 @@ import (
 
 var (
 	folder = flag.String("folder", "", "folder of a run to be verified")
+	kept   = flag.String("json", "", "file of figures to put those of the benchmark into")
 	update = flag.Bool("update", false, "write the golden files anew")
 )
 
