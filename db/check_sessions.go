@@ -219,7 +219,7 @@ func (c *checker) outcome(tx reader, o Ordinal, k, v []byte) error {
 	if err != nil {
 		return err
 	}
-	if want, err := headOfOutcome(&out); err != nil || !bytes.Equal(seal(other, want), head) {
+	if want, err := encodeHead(HeadOf(o, &out)); err != nil || !bytes.Equal(seal(other, want), head) {
 		return damaged("its head says something else")
 	}
 	if out.Attempt < 0 {

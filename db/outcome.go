@@ -9,12 +9,26 @@ import (
 	"time"
 )
 
+// How a session ended, and the classes of failures.
+const (
+	EndCompleted  = "completed"
+	EndIncomplete = "incomplete"
+	EndPartial    = "partial"
+	EndFailed     = "failed"
+
+	ClassTransient = "transient"
+	ClassPermanent = "permanent"
+)
+
+// InvalidTool is the name under which calls of tools that do not exist count.
+const InvalidTool = "invalid_tool"
+
 // Outcome is how a session ended, and everything about it that a query or a row
 // needs but for the conversation. Attempt, Steps and Head are set by Log.Finish.
 type Outcome struct {
-	End            string              `json:"end"` // "completed", "incomplete", "partial" or "failed"
+	End            string              `json:"end"` // EndCompleted, EndIncomplete, EndPartial or EndFailed
 	Reason         string              `json:"reason"`
-	Class          string              `json:"class,omitempty"`   // "transient" or "permanent" if failed
+	Class          string              `json:"class,omitempty"`   // ClassTransient or ClassPermanent if failed
 	Message        string              `json:"message,omitempty"` // of a failure, one line
 	Attempt        int                 `json:"attempt"`           // the last one, -1 if none began
 	Steps          int                 `json:"steps"`             // that the last attempt had
@@ -28,7 +42,7 @@ type Outcome struct {
 	InvalidTools   []string            `json:"invalid_tools,omitempty"` // called names that do not exist
 	APICalls       int                 `json:"api_calls"`
 	Toolsets       []string            `json:"toolsets,omitempty"`
-	ToolStats      map[string]ToolStat `json:"tool_stats,omitempty"` // used ones only, and "invalid_tool"
+	ToolStats      map[string]ToolStat `json:"tool_stats,omitempty"` // used ones only, and InvalidTool
 	Usage          Usage               `json:"usage"`                // of the row's turns
 	Spent          Usage               `json:"spent"`                // of everything that was paid for
 	Attempts       int                 `json:"attempts"`             // sandboxes used
@@ -64,13 +78,18 @@ type OutcomeHead struct {
 	APICalls      int
 }
 
-// invalidTool is the name under which calls of unknown tools are counted.
-const invalidTool = "invalid_tool"
+// HeadOf returns the head of an outcome.
+func HeadOf(o Ordinal, out *Outcome) OutcomeHead {
+	return OutcomeHead{
+		Ordinal: o, End: out.End, Reason: out.Reason, Class: out.Class, ReasonedTurns: out.ReasonedTurns,
+		InvalidCalls: max(out.ToolStats[InvalidTool].Count, len(out.InvalidTools)), At: out.At, APICalls: out.APICalls,
+	}
+}
 
 // The ends and classes of outcomes; their index is their number in the format.
 var (
-	ends    = []string{"", "completed", "incomplete", "partial", "failed"}
-	classes = []string{"", "transient", "permanent"}
+	ends    = []string{"", EndCompleted, EndIncomplete, EndPartial, EndFailed}
+	classes = []string{"", ClassTransient, ClassPermanent}
 )
 
 // An outcome is two values of the bucket, so that heads lie close together:
@@ -90,7 +109,7 @@ func keyOfOutcome(part byte, o Ordinal) []byte {
 }
 
 func encodeOutcome(ord Ordinal, o *Outcome) ([]put, error) {
-	head, err := headOfOutcome(o)
+	head, err := encodeHead(HeadOf(ord, o))
 	if err != nil {
 		return nil, err
 	}
@@ -108,22 +127,21 @@ func encodeOutcome(ord Ordinal, o *Outcome) ([]put, error) {
 	return append(puts, put{bucketOutcomes, hk, seal(hk, head)}, put{bucketOutcomes, ok, seal(ok, whole)}), nil
 }
 
-func headOfOutcome(o *Outcome) ([]byte, error) {
-	end, class := slices.Index(ends, o.End), slices.Index(classes, o.Class)
+func encodeHead(h OutcomeHead) ([]byte, error) {
+	end, class := slices.Index(ends, h.End), slices.Index(classes, h.Class)
 	if end < 1 || class < 0 {
-		return nil, fmt.Errorf("no outcome ends as %q, class %q", o.End, o.Class)
+		return nil, fmt.Errorf("no outcome ends as %q, class %q", h.End, h.Class)
 	}
-	invalid := max(o.ToolStats[invalidTool].Count, len(o.InvalidTools))
 	b := []byte{byte(end), byte(class)}
-	for _, n := range []int{o.ReasonedTurns, invalid, o.APICalls} {
+	for _, n := range []int{h.ReasonedTurns, h.InvalidCalls, h.APICalls} {
 		b = binary.BigEndian.AppendUint32(b, uint32(min(max(n, 0), math.MaxInt32)))
 	}
 	at := int64(0)
-	if !o.At.IsZero() {
-		at = o.At.UnixNano()
+	if !h.At.IsZero() {
+		at = h.At.UnixNano()
 	}
 	b = binary.BigEndian.AppendUint64(b, uint64(at))
-	return append(b, o.Reason...), nil
+	return append(b, h.Reason...), nil
 }
 
 // reasons keeps one string for each reason that has been seen by a scan.

@@ -189,7 +189,7 @@ func BenchmarkOutcomeHeads(b *testing.B) {
 }
 
 func FuzzOutcomeHead(f *testing.F) {
-	head, err := headOfOutcome(fullOutcome())
+	head, err := encodeHead(HeadOf(0, fullOutcome()))
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -155,7 +155,7 @@ func readCopy(tx reader, index int) (Copy, error) {
 		if err != nil {
 			return Copy{}, err
 		}
-		c.Finished = h.End != "failed"
+		c.Finished = h.End != EndFailed
 	}
 	c.Steps, err = threadLength(tx, o)
 	return c, err

@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// AppendString appends s as a JSON string, as rows have it. It escapes what JSON demands and the
-// two line separators that some readers split lines at, nothing else, so that
-// text stays readable. Bytes that are not UTF-8 become U+FFFD.
+// AppendString appends s as a JSON string, as rows have it. It escapes what JSON
+// demands and the two line separators that some readers split lines at, nothing
+// else, so that text stays readable. Bytes that are not UTF-8 become U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	done := 0

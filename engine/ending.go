@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"hermes-batch/db"
 	"hermes-batch/engine/model"
 	"hermes-batch/tools/sandbox"
 )
@@ -27,9 +28,9 @@ func (s *session) fail(ctx context.Context, err error) error {
 	case errors.As(err, &call):
 		return s.failCall(call)
 	case errors.Is(err, sandbox.ErrCwd) && s.box.recorded == nil: // no file system takes the name
-		return done(s.finish(end{endFailed, reasonCwd, classPermanent, s.run.mask.text(oneLine(err.Error()))}))
+		return done(s.finish(end{db.EndFailed, reasonCwd, db.ClassPermanent, s.run.mask.text(oneLine(err.Error()))}))
 	case errors.As(err, &broken):
-		return done(s.finish(end{endFailed, reasonInfrastructure, classTransient, s.run.mask.text(oneLine(err.Error()))}))
+		return done(s.finish(end{db.EndFailed, reasonInfrastructure, db.ClassTransient, s.run.mask.text(oneLine(err.Error()))}))
 	}
 	return err
 }
@@ -42,15 +43,15 @@ func (s *session) failCall(e *model.Error) error {
 		s.run.stop.begin(&stopError{e.Reason, fmt.Errorf("%w\n%s; --resume goes on", e, stopHints[e.Reason])})
 		return errHalt
 	case e.Reason == model.ReasonContext:
-		return done(s.finish(end{end: endIncomplete, reason: reasonContext, message: message}))
+		return done(s.finish(end{end: db.EndIncomplete, reason: reasonContext, message: message}))
 	case e.Reason == model.ReasonRefusal:
-		return done(s.finish(end{end: endIncomplete, reason: reasonRefusal, message: message}))
+		return done(s.finish(end{end: db.EndIncomplete, reason: reasonRefusal, message: message}))
 	case e.Reason == model.ReasonCutReplies:
-		return done(s.finish(end{end: endPartial, reason: reasonCutReplies, message: message}))
+		return done(s.finish(end{end: db.EndPartial, reason: reasonCutReplies, message: message}))
 	case e.Class == model.Permanent:
-		return done(s.finish(end{endFailed, e.Reason, classPermanent, message}))
+		return done(s.finish(end{db.EndFailed, e.Reason, db.ClassPermanent, message}))
 	}
-	return done(s.finish(end{endFailed, e.Reason, classTransient, message}))
+	return done(s.finish(end{db.EndFailed, e.Reason, db.ClassTransient, message}))
 }
 
 // stopHints say what the user can do about errors that end a run.
@@ -65,7 +66,7 @@ var stopHints = map[string]string{
 func (s *session) timeUp() error {
 	s.cutOff()
 	if s.turns == 0 {
-		return done(s.finish(end{endFailed, reasonTimeout, classTransient, "no reply within the time limit of the prompt (--prompt_timeout)"}))
+		return done(s.finish(end{db.EndFailed, reasonTimeout, db.ClassTransient, "no reply within the time limit of the prompt (--prompt_timeout)"}))
 	}
-	return done(s.finish(end{end: endIncomplete, reason: reasonPromptTimeout}))
+	return done(s.finish(end{end: db.EndIncomplete, reason: reasonPromptTimeout}))
 }

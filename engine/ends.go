@@ -7,13 +7,8 @@ import (
 	"hermes-batch/db"
 )
 
-// Ends of a prompt and their reasons, as the store records them.
+// Reasons of ends, as the store records them.
 const (
-	endCompleted  = "completed"
-	endIncomplete = "incomplete"
-	endPartial    = "partial"
-	endFailed     = "failed"
-
 	reasonAnswer        = "answer"
 	reasonMaxTurns      = "max_turns"
 	reasonPromptTimeout = "prompt_timeout"
@@ -30,9 +25,6 @@ const (
 	reasonImage          = "image"
 	reasonCwd            = "cwd"
 	reasonPanic          = "panic"
-
-	classTransient = "transient"
-	classPermanent = "permanent"
 )
 
 var incompleteReasons = []string{reasonMaxTurns, reasonPromptTimeout, reasonBudget, reasonContext,
@@ -78,9 +70,9 @@ func (r retryReasons) Set(text string) error {
 // due tells whether a prompt with this outcome is to be worked on again.
 func (o *Options) due(h db.OutcomeHead) bool {
 	switch h.End {
-	case endFailed:
-		return o.RetryFailed == "all" || o.RetryFailed == "transient" && h.Class == classTransient
-	case endIncomplete, endPartial:
+	case db.EndFailed:
+		return o.RetryFailed == "all" || o.RetryFailed == "transient" && h.Class == db.ClassTransient
+	case db.EndIncomplete, db.EndPartial:
 		return slices.Contains(o.RetryIncomplete, "all") || slices.Contains(o.RetryIncomplete, h.Reason)
 	}
 	return false

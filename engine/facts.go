@@ -8,9 +8,6 @@ import (
 	"hermes-batch/db"
 )
 
-// invalidTool counts the calls of names that no toolset has.
-const invalidTool = "invalid_tool"
-
 // facts are what a session's steps say about it. They are made by add alone,
 // so that a resumed session has the facts of an uninterrupted one.
 type facts struct {
@@ -100,7 +97,7 @@ func (f *facts) addResult(r *db.Result) {
 	name := r.Name
 	if r.Status == statusInvalidTool {
 		f.invalid[name] = true
-		name = invalidTool
+		name = db.InvalidTool
 	}
 	stat := f.tools[name]
 	stat.Count++

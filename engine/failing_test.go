@@ -233,7 +233,7 @@ func TestRequestTimeout(t *testing.T) {
 		})
 		b.prompts("a")
 		b.mustRun(func(o *Options) { o.RequestTimeout = limit })
-		if out := b.outcome(0); out.End != endCompleted || out.Tries != 2 {
+		if out := b.outcome(0); out.End != db.EndCompleted || out.Tries != 2 {
 			return fmt.Errorf("ended as %s after %d tries of %s", out.End, out.Tries, limit)
 		}
 		return nil

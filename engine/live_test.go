@@ -50,7 +50,7 @@ func TestPlainProgress(t *testing.T) {
 				ord := db.MakeOrdinal(i, 0)
 				p.begin(ord)
 				p.turn(ord, &db.Turn{Tries: 1, Usage: db.Usage{CompletionTokens: 7}})
-				p.finish(ord, &db.Outcome{End: endCompleted})
+				p.finish(ord, &db.Outcome{End: db.EndCompleted})
 				p.leave(ord)
 			}
 		})
@@ -80,7 +80,7 @@ func TestLiveRegion(t *testing.T) {
 				p.begin(ord)
 				time.Sleep(2 * time.Second)
 				fmt.Fprintf(l, "log line %d\n", i)
-				p.finish(ord, &db.Outcome{End: endCompleted})
+				p.finish(ord, &db.Outcome{End: db.EndCompleted})
 				p.leave(ord)
 			}
 		})

@@ -71,8 +71,8 @@ func newProgress(r *Run) (*Progress, error) {
 	err = r.store.OutcomeHeads(0, func(h db.OutcomeHead) bool {
 		planned := p.plan.Has(h.Ordinal.Index())
 		switch {
-		case planned && r.o.due(h), !planned && h.End == endFailed: // again, or nobody waits for it
-		case planned && h.End != endCompleted:
+		case planned && r.o.due(h), !planned && h.End == db.EndFailed: // again, or nobody waits for it
+		case planned && h.End != db.EndCompleted:
 			open = append(open, h)
 		default:
 			if !planned {
@@ -167,8 +167,7 @@ type tallied struct {
 func (p *Progress) finish(ord db.Ordinal, out *db.Outcome) tallied {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	verdict := p.judge(db.OutcomeHead{Ordinal: ord, End: out.End, Reason: out.Reason, Class: out.Class,
-		ReasonedTurns: out.ReasonedTurns, InvalidCalls: len(out.InvalidTools), At: out.At, APICalls: out.APICalls})
+	verdict := p.judge(db.HeadOf(ord, out))
 	p.over.Add(ord.Index())
 	p.verdicts[verdict]++
 	p.finished++

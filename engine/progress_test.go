@@ -57,7 +57,7 @@ func TestProgressIsMonotonic(t *testing.T) {
 	close(stop)
 	<-polled
 	s := b.now.Load().Progress().Snapshot()
-	if s.Done != 40 || s.DoneNow != 40 || s.Turns != 39*3 || s.Verdicts[endCompleted] != 39 || s.Verdicts[endFailed] != 1 || len(s.InFlight) != 0 {
+	if s.Done != 40 || s.DoneNow != 40 || s.Turns != 39*3 || s.Verdicts[db.EndCompleted] != 39 || s.Verdicts[db.EndFailed] != 1 || len(s.InFlight) != 0 {
 		t.Errorf("in the end: %+v", s)
 	}
 }
@@ -75,7 +75,7 @@ func TestProgressOfAResume(t *testing.T) {
 		return says("done")
 	})
 	b.deps.Judge = func(h db.OutcomeHead) string {
-		if h.End == endFailed {
+		if h.End == db.EndFailed {
 			return "failed"
 		}
 		return "kept"

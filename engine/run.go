@@ -202,7 +202,7 @@ func (r *Run) tell(so tallied, out *db.Outcome, ord db.Ordinal) {
 	if so.discarded == hintAfter {
 		r.log.Warn(fmt.Sprintf("the last %d prompts showed no reasoning and were discarded: --keep_without_reasoning keeps such rows (nothing is lost: the next --resume with it applies it)", hintAfter))
 	}
-	if out.End != endFailed {
+	if out.End != db.EndFailed {
 		return
 	}
 	level := slog.LevelWarn

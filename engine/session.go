@@ -97,7 +97,7 @@ func (s *session) failPanicked(p any, stack []byte) (err error) {
 		}
 		again.facts = *t.all()
 	}
-	return again.finish(end{endFailed, reasonPanic, classPermanent, oneLine("panic: " + text)})
+	return again.finish(end{db.EndFailed, reasonPanic, db.ClassPermanent, oneLine("panic: " + text)})
 }
 
 // live loads the session and takes it to its outcome.
@@ -177,32 +177,32 @@ func (s *session) over() (end, bool) {
 	entry := s.turn.Entry
 	switch {
 	case len(entry.ToolCalls) > 0 && s.invalid >= maxInvalidTurns:
-		return end{end: endPartial, reason: reasonInvalidCalls}, true
+		return end{end: db.EndPartial, reason: reasonInvalidCalls}, true
 	case len(entry.ToolCalls) > 0 && s.turns >= s.set.MaxTurns:
-		return end{end: endIncomplete, reason: reasonMaxTurns}, true
+		return end{end: db.EndIncomplete, reason: reasonMaxTurns}, true
 	case len(entry.ToolCalls) > 0:
 		return end{}, false
 	case s.turn.Finish == finishCut:
-		return end{end: endPartial, reason: reasonCutReplies}, true
+		return end{end: db.EndPartial, reason: reasonCutReplies}, true
 	case s.turn.Finish == finishRefusal:
-		return end{end: endIncomplete, reason: reasonRefusal}, true
+		return end{end: db.EndIncomplete, reason: reasonRefusal}, true
 	case isBlank(entry.Value):
-		return end{end: endIncomplete, reason: reasonOnlyReasoning}, true
+		return end{end: db.EndIncomplete, reason: reasonOnlyReasoning}, true
 	}
-	return end{end: endCompleted, reason: reasonAnswer}, true
+	return end{end: db.EndCompleted, reason: reasonAnswer}, true
 }
 
 // unfit tells what keeps a prompt from running at all, before any call.
 func (s *session) unfit() (end, bool) {
 	if s.prompt.Image != "" {
-		return end{endFailed, reasonImage, classPermanent,
+		return end{db.EndFailed, reasonImage, db.ClassPermanent,
 			fmt.Sprintf("the row asks for the image %q, and this version has no container sandbox", s.prompt.Image)}, true
 	}
 	switch err := sandbox.CheckCwd(s.prompt.Cwd); {
 	case err != nil && s.box.recorded != nil: // it was there
-		return end{endFailed, reasonInfrastructure, classTransient, oneLine(err.Error())}, true
+		return end{db.EndFailed, reasonInfrastructure, db.ClassTransient, oneLine(err.Error())}, true
 	case err != nil:
-		return end{endFailed, reasonCwd, classPermanent, oneLine(err.Error())}, true
+		return end{db.EndFailed, reasonCwd, db.ClassPermanent, oneLine(err.Error())}, true
 	}
 	return end{}, false
 }

@@ -93,7 +93,7 @@ func TestOutcomeIsDurableBeforeTheNextPrompt(t *testing.T) {
 	b = newBench(t, func(a ask) (int, string) {
 		if a.Prompt == "second" {
 			out, found, err := b.store().Outcome(0)
-			if err != nil || !found || out.End != endCompleted {
+			if err != nil || !found || out.End != db.EndCompleted {
 				t.Errorf("the first prompt's outcome is %+v, %v", out, err)
 			}
 			if left := folders(t); len(left) > 0 {
@@ -222,7 +222,7 @@ func TestCalls(t *testing.T) {
 			out := b.outcome(0)
 			name := c.tool
 			if c.status == statusInvalidTool {
-				name = invalidTool
+				name = db.InvalidTool
 			}
 			if (len(out.InvalidTools) > 0) != (c.status == statusInvalidTool) {
 				t.Errorf("invalid tools %q", out.InvalidTools)

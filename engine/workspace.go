@@ -174,9 +174,9 @@ func (r *Run) keeps(end string, inPlan bool) bool {
 	case "always":
 		return true
 	case "failed":
-		return end == endFailed
+		return end == db.EndFailed
 	}
-	return end == endFailed && inPlan
+	return end == db.EndFailed && inPlan
 }
 
 // sweep removes the folders of prompts that are done, left by a program that

@@ -89,7 +89,7 @@ func disturb(f *fixture, random *rand.Rand) {
 func retryFailed(f *fixture, random *rand.Rand) {
 	var places []db.Ordinal
 	f.must(f.store.OutcomeHeads(0, func(h db.OutcomeHead) bool {
-		if h.End == endFailed {
+		if h.End == db.EndFailed {
 			places = append(places, h.Ordinal)
 		}
 		return true

@@ -38,11 +38,11 @@ func (c *Counts) add(v Verdict, end string, n int) {
 		c.Pending += n
 	}
 	switch end {
-	case endCompleted:
+	case db.EndCompleted:
 		c.Completed += n
-	case endIncomplete:
+	case db.EndIncomplete:
 		c.Incomplete += n
-	case endPartial:
+	case db.EndPartial:
 		c.Partial += n
 	}
 }

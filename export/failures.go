@@ -67,7 +67,7 @@ func (r *Renderer) failedIn(ctx context.Context, batch int, fn func(failure) err
 		if err = ctx.Err(); err != nil || h.Ordinal >= to {
 			return false
 		}
-		if h.End == endFailed && r.ledger.plan.counts(h.Ordinal, Failed) {
+		if h.End == db.EndFailed && r.ledger.plan.counts(h.Ordinal, Failed) {
 			err = r.failed(h.Ordinal, fn)
 		}
 		return err == nil
@@ -80,7 +80,7 @@ func (r *Renderer) failedIn(ctx context.Context, batch int, fn func(failure) err
 
 func (r *Renderer) failed(o db.Ordinal, fn func(failure) error) error {
 	out, ok, err := r.store.Outcome(o)
-	if err != nil || !ok || out.End != endFailed { // tried again meanwhile
+	if err != nil || !ok || out.End != db.EndFailed { // tried again meanwhile
 		return err
 	}
 	p, err := r.store.Prompt(o.Index())

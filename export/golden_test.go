@@ -60,7 +60,7 @@ func everything(t testing.TB) *fixture {
 
 	invented := completed()
 	invented.InvalidTools = []string{"made_up_tool"}
-	invented.ToolStats = map[string]db.ToolStat{invalidTool: {Count: 2, Failure: 2}}
+	invented.ToolStats = map[string]db.ToolStat{db.InvalidTool: {Count: 2, Failure: 2}}
 	f.session(at(3), invented, begun(), gpt("hm", "t", db.ToolCall{ID: "c", Name: "made_up_tool", Arguments: "{}"}),
 		&db.Result{Turn: 1, CallID: "c", Name: "made_up_tool", Parts: []db.Part{{Type: "text", Text: "no such tool"}}, Status: "invalid_tool"},
 		gpt("sorry", "t"))

@@ -162,9 +162,9 @@ func (l *ledger) add(batch int, h db.OutcomeHead) {
 		t.failed++
 	}
 	switch h.End {
-	case endCompleted:
+	case db.EndCompleted:
 		t.completed++
-	case endPartial:
+	case db.EndPartial:
 		t.partial++
 	}
 }

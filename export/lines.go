@@ -29,20 +29,12 @@ func (r *Renderer) walk(ctx context.Context, s span, fn func(db.Ordinal, *db.Out
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return fn(o, &out, Judge(headOf(o, &out), r.ledger.filters))
+		return fn(o, &out, Judge(db.HeadOf(o, &out), r.ledger.filters))
 	})
 	if errors.Is(err, errEnough) {
 		return nil
 	}
 	return err
-}
-
-// headOf is the head of a decoded outcome, as far as verdicts need it.
-func headOf(o db.Ordinal, out *db.Outcome) db.OutcomeHead {
-	return db.OutcomeHead{
-		Ordinal: o, End: out.End, Reason: out.Reason, Class: out.Class, ReasonedTurns: out.ReasonedTurns,
-		InvalidCalls: max(out.ToolStats[invalidTool].Count, len(out.InvalidTools)), At: out.At, APICalls: out.APICalls,
-	}
 }
 
 // line returns the line of a row, in memory that the next call uses again.

@@ -112,8 +112,8 @@ func recordOf(e *encoder, r *row) (*record, error) {
 		PromptIndex:   int64(r.ordinal.Index()),
 		Conversations: make([]recordEntry, 1, 1+len(r.entries)),
 		Metadata:      recordMetadataOf(r),
-		Completed:     out.End == endCompleted,
-		Partial:       out.End == endPartial,
+		Completed:     out.End == db.EndCompleted,
+		Partial:       out.End == db.EndPartial,
 		APICalls:      int64(out.APICalls),
 		ReasoningStats: recordReasoning{
 			Turns: int64(out.AssistantTurns), With: int64(out.ReasonedTurns), Without: int64(out.AssistantTurns - out.ReasonedTurns),

@@ -112,7 +112,7 @@ func randomOutcome(rng *rand.Rand) *db.Outcome {
 	}
 	if rng.IntN(3) == 0 {
 		out.InvalidTools = []string{"nope"}
-		out.ToolStats = map[string]db.ToolStat{invalidTool: {Count: 1, Failure: 1}}
+		out.ToolStats = map[string]db.ToolStat{db.InvalidTool: {Count: 1, Failure: 1}}
 	}
 	return out
 }

@@ -10,9 +10,6 @@ import (
 	"hermes-batch/db"
 )
 
-// invalidTool is the name under which calls of tools that do not exist count.
-const invalidTool = "invalid_tool"
-
 // timeLayout is how files write times: UTC, to the second.
 const timeLayout = "2006-01-02T15:04:05"
 
@@ -107,11 +104,11 @@ type encoder struct {
 func newEncoder(tools []string) *encoder {
 	e := &encoder{}
 	for _, name := range tools {
-		if name != invalidTool {
+		if name != db.InvalidTool {
 			e.names = append(e.names, name)
 		}
 	}
-	for _, name := range append(slices.Clone(e.names), invalidTool) {
+	for _, name := range append(slices.Clone(e.names), db.InvalidTool) {
 		e.keys = append(e.keys, append(db.AppendString(nil, name), ':'))
 	}
 	e.stats = make([]db.ToolStat, len(e.keys))
@@ -129,8 +126,8 @@ func (e *encoder) append(dst []byte, r *row) []byte {
 	}
 	dst = append(dst, `],"metadata":`...)
 	dst = appendMetadata(dst, r)
-	dst = appendBool(dst, `,"completed":`, out.End == endCompleted)
-	dst = appendBool(dst, `,"partial":`, out.End == endPartial)
+	dst = appendBool(dst, `,"completed":`, out.End == db.EndCompleted)
+	dst = appendBool(dst, `,"partial":`, out.End == db.EndPartial)
 	dst = appendInt(dst, `,"api_calls":`, out.APICalls)
 	dst = append(dst, `,"toolsets_used":[`...)
 	for i, name := range out.Toolsets {
@@ -176,7 +173,7 @@ const shortHash = 12
 // name is the name of the tool with this index in what figures returns.
 func (e *encoder) name(i int) string {
 	if i == len(e.names) {
-		return invalidTool
+		return db.InvalidTool
 	}
 	return text(e.names[i])
 }

@@ -136,8 +136,8 @@ func newCollector(r *Renderer) *collector {
 		store: r.store, plan: r.ledger.plan, pending: r.ledger.plan.count,
 		stats: Statistics{
 			TotalBatches: len(r.ledger.batches), Tools: map[string]ToolRates{}, InvalidTools: map[string]int{},
-			Ends:     map[string]map[string]int{endCompleted: {}, endIncomplete: {}, endPartial: {}},
-			Failures: map[string]map[string]int{"transient": {}, "permanent": {}},
+			Ends:     map[string]map[string]int{db.EndCompleted: {}, db.EndIncomplete: {}, db.EndPartial: {}},
+			Failures: map[string]map[string]int{db.ClassTransient: {}, db.ClassPermanent: {}},
 		},
 		tools: map[string]db.ToolStat{}, launches: map[int]time.Time{},
 	}
@@ -178,7 +178,7 @@ func (c *collector) addSpent(o db.Ordinal, out *db.Outcome) error {
 	}
 	c.next = db.MakeOrdinal(o.Index()+1, 0)
 	spent := out.Spent
-	if out.End != endCompleted { // it may be on its way to another outcome
+	if out.End != db.EndCompleted { // it may be on its way to another outcome
 		going, err := c.store.WentOn(o, *out)
 		if err == nil && going {
 			spent, err = c.store.Spent(o)

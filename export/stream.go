@@ -90,7 +90,7 @@ func (r *Renderer) copy(ctx context.Context, rep *Report, format string) error {
 	stats := newCollector(r)
 	tell := func(o db.Ordinal, out *db.Outcome, v Verdict) error {
 		if batch := r.store.BatchOf(o.Index()); batch >= 0 && batch < len(r.ledger.batches) {
-			r.ledger.add(batch, headOf(o, out))
+			r.ledger.add(batch, db.HeadOf(o, out))
 		}
 		return stats.add(o, out, v)
 	}

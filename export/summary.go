@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"unicode"
+
+	"hermes-batch/db"
 )
 
 // topTools is how many tools a summary shows.
@@ -92,7 +94,7 @@ func (t *table) count(name string, n int, about string) {
 }
 
 func (t *table) reasons(s *Statistics) {
-	for _, end := range []string{endIncomplete, endPartial} {
+	for _, end := range []string{db.EndIncomplete, db.EndPartial} {
 		if len(s.Ends[end]) > 0 {
 			t.line(end, "", byNumber(s.Ends[end]))
 		}

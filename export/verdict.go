@@ -75,7 +75,7 @@ func Judge(head db.OutcomeHead, f Filters) Verdict {
 	switch {
 	case head.End == "":
 		return Pending
-	case head.End == endFailed:
+	case head.End == db.EndFailed:
 		return Failed
 	case head.ReasonedTurns == 0 && !f.KeepWithoutReasoning:
 		return Discarded
@@ -84,11 +84,3 @@ func Judge(head db.OutcomeHead, f Filters) Verdict {
 	}
 	return Kept
 }
-
-// The ends of SPEC's outcome table, as the store has them.
-const (
-	endCompleted  = "completed"
-	endIncomplete = "incomplete"
-	endPartial    = "partial"
-	endFailed     = "failed"
-)

@@ -8,8 +8,8 @@ import (
 )
 
 func TestJudge(t *testing.T) {
-	silent, invented := db.OutcomeHead{End: endCompleted}, db.OutcomeHead{End: endCompleted, ReasonedTurns: 1, InvalidCalls: 1}
-	both := db.OutcomeHead{End: endPartial, InvalidCalls: 3}
+	silent, invented := db.OutcomeHead{End: db.EndCompleted}, db.OutcomeHead{End: db.EndCompleted, ReasonedTurns: 1, InvalidCalls: 1}
+	both := db.OutcomeHead{End: db.EndPartial, InvalidCalls: 3}
 	for _, test := range []struct {
 		name string
 		head db.OutcomeHead
@@ -17,11 +17,11 @@ func TestJudge(t *testing.T) {
 		want [4]Verdict
 	}{
 		{"no outcome", db.OutcomeHead{}, [4]Verdict{Pending, Pending, Pending, Pending}},
-		{"failed", db.OutcomeHead{End: endFailed, ReasonedTurns: 2}, [4]Verdict{Failed, Failed, Failed, Failed}},
-		{"failed and silent", db.OutcomeHead{End: endFailed, InvalidCalls: 1}, [4]Verdict{Failed, Failed, Failed, Failed}},
-		{"completed", db.OutcomeHead{End: endCompleted, ReasonedTurns: 1}, [4]Verdict{Kept, Kept, Kept, Kept}},
-		{"incomplete", db.OutcomeHead{End: endIncomplete, ReasonedTurns: 1}, [4]Verdict{Kept, Kept, Kept, Kept}},
-		{"partial", db.OutcomeHead{End: endPartial, ReasonedTurns: 1}, [4]Verdict{Kept, Kept, Kept, Kept}},
+		{"failed", db.OutcomeHead{End: db.EndFailed, ReasonedTurns: 2}, [4]Verdict{Failed, Failed, Failed, Failed}},
+		{"failed and silent", db.OutcomeHead{End: db.EndFailed, InvalidCalls: 1}, [4]Verdict{Failed, Failed, Failed, Failed}},
+		{"completed", db.OutcomeHead{End: db.EndCompleted, ReasonedTurns: 1}, [4]Verdict{Kept, Kept, Kept, Kept}},
+		{"incomplete", db.OutcomeHead{End: db.EndIncomplete, ReasonedTurns: 1}, [4]Verdict{Kept, Kept, Kept, Kept}},
+		{"partial", db.OutcomeHead{End: db.EndPartial, ReasonedTurns: 1}, [4]Verdict{Kept, Kept, Kept, Kept}},
 		{"no reasoning", silent, [4]Verdict{Discarded, Kept, Discarded, Kept}},
 		{"invalid tool", invented, [4]Verdict{Filtered, Filtered, Kept, Kept}},
 		{"both", both, [4]Verdict{Discarded, Filtered, Discarded, Kept}},
