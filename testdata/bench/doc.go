@@ -5,7 +5,9 @@
 //	go run ./testdata/bench                     the binary of this tree, in about four minutes
 //	go run ./testdata/bench -vs ./old           both in turns, with the ratio of their medians
 //	go run ./testdata/bench -only commits       scenarios by name
-//	go run ./testdata/bench -long -large        more prompts, 2,000 workers; a million finished prompts
+//	go run ./testdata/bench -long -large        what is published, and a million prompts as well
+//	go run ./testdata/bench -json FILE          keep each scenario's figures when it is done
+//	go run ./testdata/bench -publish            tables and pictures of BENCHMARKS.md from testdata/figures
 //
 // It prints the facts of the machine, a table, and lines that benchstat reads
 // (one for each sample; with -vs use benchstat -col program). A target is said
