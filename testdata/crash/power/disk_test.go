@@ -216,9 +216,32 @@ func TestRequests(t *testing.T) {
 		{[]string{"\n1 f {}", "more"}, true},
 		{[]string{"\n1 f {\"a\":1}"}, false},
 	} {
-		f := &facts{byText: map[string]*session{"hi": {turns: tt.turns}}}
+		one := &session{}
+		for _, text := range tt.turns {
+			one.turns = append(one.turns, turn{text: text})
+		}
+		f := &facts{byText: map[string]*session{"hi": one}}
 		if err := r.acks[0].need(f); (err == nil) != tt.fine {
 			t.Errorf("turns %q: %v", tt.turns, err)
 		}
+	}
+}
+
+func TestCallNeedsWhatCameBefore(t *testing.T) {
+	f := &facts{sessions: []*session{{turns: []turn{
+		{step: 1, calls: []string{"terminal"}, results: 1},
+		{step: 3, calls: []string{"read_file", "terminal"}, results: 0},
+	}}}}
+	for _, tt := range []struct {
+		step, call int
+		fine       bool
+	}{{1, 0, true}, {3, 0, true}, {3, 1, false}, {3, 2, false}, {4, 0, false}} {
+		if err := hasCall(0, 0, tt.step, tt.call)(f); (err == nil) != tt.fine {
+			t.Errorf("call %d of step %d: %v", tt.call, tt.step, err)
+		}
+	}
+	f.sessions[0].turns[0].results = 0
+	if hasCall(0, 0, 3, 0)(f) == nil {
+		t.Error("a result of an earlier turn is not missed")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"hermes-batch/db"
@@ -24,14 +23,17 @@ type facts struct {
 
 // session is what a store holds of a prompt.
 type session struct {
-	turns   []string // as parseRequest gives them
-	calls   map[position][]string
-	results map[position]int
+	turns   []turn
 	outcome bool
 }
 
-// position is that of a step.
-type position struct{ attempt, step int }
+// turn is a turn of the model and what became of its calls.
+type turn struct {
+	attempt, step int
+	text          string // as parseRequest gives it
+	calls         []string
+	results       int
+}
 
 // readStore opens a store and checks everything in it. Whatever goes wrong is
 // an error: a panic or a hang as well.
@@ -100,7 +102,7 @@ func read(s *db.Store) (*facts, error) {
 }
 
 func readSession(s *db.Store, o db.Ordinal) (*session, error) {
-	one := &session{calls: map[position][]string{}, results: map[position]int{}}
+	one := &session{}
 	var err error
 	if _, one.outcome, err = s.Outcome(o); err != nil {
 		return nil, err
@@ -109,6 +111,7 @@ func readSession(s *db.Store, o db.Ordinal) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	at := map[int]int{} // turns by their positions in the thread
 	for _, st := range thread {
 		rec, err := st.Decode()
 		if err != nil {
@@ -116,16 +119,15 @@ func readSession(s *db.Store, o db.Ordinal) (*session, error) {
 		}
 		switch rec := rec.(type) {
 		case *db.Turn:
-			turn, names := rec.Entry.Value, []string{}
+			t := turn{attempt: st.Attempt, step: st.Number, text: rec.Entry.Value}
 			for _, c := range rec.Entry.ToolCalls {
-				turn += fmt.Sprintf("\n%s %s %s", c.ID, c.Name, c.Arguments)
-				names = append(names, c.Name)
+				t.text += fmt.Sprintf("\n%s %s %s", c.ID, c.Name, c.Arguments)
+				t.calls = append(t.calls, c.Name)
 			}
-			one.turns = append(one.turns, turn)
-			one.calls[position{st.Attempt, st.Number}] = names
+			at[st.Position] = len(one.turns)
+			one.turns = append(one.turns, t)
 		case *db.Result:
-			turn := thread[rec.Turn]
-			one.results[position{turn.Attempt, turn.Number}]++
+			one.turns[at[rec.Turn]].results++
 		}
 	}
 	return one, nil
@@ -159,25 +161,37 @@ func hasTurns(text string, turns []string) func(*facts) error {
 			return errNotThere
 		case len(s.turns) < len(turns):
 			return fmt.Errorf("%d turns are there", len(s.turns))
-		case !slices.Equal(s.turns[:len(turns)], turns):
-			return fmt.Errorf("the turns are %q and not %q", s.turns, turns)
+		}
+		for i, want := range turns {
+			if got := s.turns[i].text; got != want {
+				return fmt.Errorf("turn %d is %q and not %q", i+1, got, want)
+			}
 		}
 		return nil
 	}
 }
 
-// hasCall demands the turn that asked for a call, and the results of the calls
-// before it.
+// hasCall demands the turn that asked for a call, and the results of all calls
+// before that one. One that only reads may begin before those of its own turn
+// are durable.
 func hasCall(index, attempt, step, n int) func(*facts) error {
 	return func(f *facts) error {
-		s, at := f.session(index), position{attempt, step}
-		switch calls := s.calls[at]; {
-		case n >= len(calls):
-			return errors.New("the turn that asked for it is not there")
-		case calls[n] == "terminal" && s.results[at] < n:
-			return fmt.Errorf("%d results of the calls before it are there", s.results[at])
+		for _, t := range f.session(index).turns {
+			due := len(t.calls)
+			asked := t.attempt == attempt && t.step == step && n < len(t.calls)
+			if asked {
+				if due = n; t.calls[n] == "read_file" || t.calls[n] == "search_files" {
+					due = 0
+				}
+			}
+			if t.results < due {
+				return fmt.Errorf("%d results of %d calls before it are there", t.results, due)
+			}
+			if asked {
+				return nil
+			}
 		}
-		return nil
+		return errors.New("the turn that asked for it is not there")
 	}
 }
 

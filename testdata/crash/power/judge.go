@@ -42,21 +42,21 @@ func (j *judge) check(s *state) error {
 			seen[n] = path
 		}
 	})
+	known := map[*node]*facts{}
 	for _, n := range j.r.stores {
-		if err := j.store(s, t, n, seen[n]); err != nil {
+		var err error
+		if known[n], err = j.store(s, t, n, seen[n]); err != nil {
 			return err
 		}
 	}
-	return j.files(s, t, folders)
+	return j.files(s, t, folders, known)
 }
 
 // store checks a store, which lies at that path; "" is nowhere.
-func (j *judge) store(s *state, t tree, n *node, path string) error {
-	var f *facts
+func (j *judge) store(s *state, t tree, n *node, path string) (f *facts, err error) {
 	if path != "" {
-		var err error
-		if f, err = j.open(s, t, n, path); err != nil {
-			return storeError{fmt.Errorf("%s: %w", path, err)}
+		if f, err = j.open(s, t, n); err != nil {
+			return nil, storeError{fmt.Errorf("%s: %w", path, err)}
 		}
 	}
 	for _, a := range j.r.acks {
@@ -64,19 +64,19 @@ func (j *judge) store(s *state, t tree, n *node, path string) error {
 			continue
 		}
 		if f == nil {
-			return fmt.Errorf("%s, and the store is not there", a.what)
+			return nil, fmt.Errorf("%s, and the store is not there", a.what)
 		}
 		if a.need == nil {
 			continue
 		}
 		if err := a.need(f); err != nil {
-			return fmt.Errorf("%s: %w", a.what, err)
+			return nil, fmt.Errorf("%s: %w", a.what, err)
 		}
 	}
-	return nil
+	return f, nil
 }
 
-func (j *judge) open(s *state, t tree, n *node, path string) (*facts, error) {
+func (j *judge) open(s *state, t tree, n *node) (*facts, error) {
 	im := j.images[n]
 	if im == nil {
 		var err error
@@ -96,8 +96,8 @@ func (j *judge) open(s *state, t tree, n *node, path string) (*facts, error) {
 
 // files checks that rendered files are whole: what the program meant them to be
 // at some time since they were last known to be durable. Those that it said to
-// be there have to be.
-func (j *judge) files(s *state, t tree, folders map[*node]bool) error {
+// be there have to be. None shows more than the store beside it holds.
+func (j *judge) files(s *state, t tree, folders map[*node]bool, known map[*node]*facts) error {
 	told := -1 // line of the last promise about files
 	what := ""
 	for _, a := range j.r.acks {
@@ -126,6 +126,15 @@ func (j *judge) files(s *state, t tree, folders map[*node]bool) error {
 			return fmt.Errorf("%s, and %s is as it was before", what, in.text)
 		case found < least:
 			return fmt.Errorf("%s is older than what was synced", in.text)
+		}
+		store, ok := t[place{in.dir, storeName}]
+		if !ok || found < 0 || !folders[in.dir] {
+			continue
+		}
+		for _, prompt := range versions[found].prompts {
+			if !known[store].session(prompt).outcome {
+				return fmt.Errorf("%s shows prompt %d, of which the store holds no outcome", in.text, prompt)
+			}
 		}
 	}
 	return nil

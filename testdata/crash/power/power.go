@@ -34,6 +34,7 @@ type Config struct {
 
 	// Recording is the folder of an earlier recording, which a Report with
 	// violations names. Its states are the same for the same Seed and States.
+	// Binary is then needed only to go on from one.
 	Recording string
 	Only      int       // with a Recording: the number of the one state to look at; 0 is all
 	Log       io.Writer // progress; nil is nowhere
@@ -94,11 +95,11 @@ func Run(ctx context.Context, c Config) (Report, error) {
 
 // prepare finds the tools and the folder.
 func (s *simulation) prepare() (err error) {
-	if s.Recording != "" {
-		s.dir, err = filepath.Abs(s.Recording)
+	if s.program.path, err = filepath.Abs(s.Binary); err != nil {
 		return err
 	}
-	if s.program.path, err = filepath.Abs(s.Binary); err != nil {
+	if s.Recording != "" {
+		s.dir, err = filepath.Abs(s.Recording)
 		return err
 	}
 	if s.program.strace, err = findStrace(); err != nil {
@@ -117,7 +118,7 @@ func (s *simulation) run(ctx context.Context) error {
 	}
 	s.draw()
 	if s.Recording != "" && s.Only > 0 {
-		return s.one()
+		return s.one(ctx)
 	}
 	if err := s.judge(ctx); err != nil {
 		return err
@@ -309,19 +310,34 @@ func (s *simulation) count(p *plan, st *state, err error) {
 	s.report.Phases[st.point.phase] = c
 }
 
-// one looks at a single state.
-func (s *simulation) one() error {
+// one looks at a single state, and leaves it in the recording's folder. With a
+// program, it goes on from it as well.
+func (s *simulation) one(ctx context.Context) error {
 	for _, p := range s.plans {
 		for _, st := range p.states {
 			if st.number != s.Only {
 				continue
 			}
-			return s.inFolder(func(dir string) error {
+			s.report.States = 1
+			left := filepath.Join(s.dir, fmt.Sprintf("state-%d", st.number))
+			if err := st.materialise(p.r, left); err != nil {
+				return err
+			}
+			fmt.Fprintf(s.Log, "state %d lies in %s\n", st.number, left)
+			err := s.inFolder(func(dir string) error {
 				j := newJudge(p.r, dir)
 				defer j.close()
 				s.count(p, st, j.check(st))
 				return nil
 			})
+			if err != nil || s.Binary == "" {
+				return err
+			}
+			rows, err := s.calm(ctx, p)
+			if err == nil {
+				s.tryResume(ctx, p, st, rows)
+			}
+			return err
 		}
 	}
 	return fmt.Errorf("there is no state %d", s.Only)

@@ -2,6 +2,7 @@ package power
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -31,6 +32,7 @@ type version struct {
 	op      *op
 	node    *node
 	content []byte
+	prompts []int // that it shows to have an outcome
 }
 
 // newRecording begins with an empty folder.
@@ -90,9 +92,33 @@ func (r *recording) noteVersions(o *op) {
 		case e.node == nil:
 			r.versions[e.place] = append(r.versions[e.place], version{op: o})
 		default:
-			r.versions[e.place] = append(r.versions[e.place], version{o, e.node, bytes.Clone(e.node.live)})
+			v := version{op: o, node: e.node, content: bytes.Clone(e.node.live)}
+			v.prompts = promptsIn(e.text, v.content)
+			r.versions[e.place] = append(r.versions[e.place], v)
 		}
 	}
+}
+
+// promptsIn are the prompts that a rendered file shows to have an outcome.
+func promptsIn(name string, content []byte) (list []int) {
+	switch {
+	case name == "checkpoint.json":
+		var c struct {
+			Completed []int `json:"completed_prompts"`
+		}
+		_ = json.Unmarshal(content, &c) // half of a file shows nothing
+		return c.Completed
+	case strings.HasSuffix(name, ".jsonl"):
+		for line := range bytes.Lines(content) {
+			var row struct {
+				Prompt *int `json:"prompt_index"`
+			}
+			if json.Unmarshal(line, &row) == nil && row.Prompt != nil && *row.Prompt >= 0 { // a bad line has none
+				list = append(list, *row.Prompt)
+			}
+		}
+	}
+	return list
 }
 
 // verify compares what the recorded operations amount to with what is there.

@@ -46,19 +46,24 @@ func (s *simulation) resumes(ctx context.Context) error {
 		for i := range n {
 			from, to := i*len(all)/n, (i+1)*len(all)/n
 			one := all[from+random.IntN(to-from)]
-			err := s.resume(ctx, one.p, one.st, expected[one.p.Name])
+			s.tryResume(ctx, one.p, one.st, expected[one.p.Name])
 			if ctx.Err() != nil {
 				return ctx.Err()
-			}
-			s.report.Resumes++
-			if err != nil {
-				s.report.Violations = append(s.report.Violations, Violation{State: one.st.number, Scenario: one.p.Name,
-					Phase: phase, Line: one.st.point.line, How: one.st.how + ", resumed", What: err.Error()})
 			}
 			fmt.Fprintf(s.Log, "resumed state %d of %s in %s\n", one.st.number, one.p.Name, phase)
 		}
 	}
 	return nil
+}
+
+// tryResume counts a resume, and as a violation what is wrong with it.
+func (s *simulation) tryResume(ctx context.Context, p *plan, st *state, expected []string) {
+	err := s.resume(ctx, p, st, expected)
+	if s.report.Resumes++; err == nil || ctx.Err() != nil {
+		return
+	}
+	s.report.Violations = append(s.report.Violations, Violation{State: st.number, Scenario: p.Name, Phase: st.point.phase,
+		Line: st.point.line, How: st.how + ", resumed", What: err.Error()})
 }
 
 // calm returns the rows of a run without interruption.
