@@ -66,7 +66,7 @@ func (l *testLog) Write(p []byte) (int, error) {
 func TestScenarios(t *testing.T) {
 	small := map[string]scale{
 		"kills":     {kills: 12, prompts: len(ways)},
-		"sequences": {points: 3},
+		"sequences": {points: 5},
 		"inject":    {points: 6},
 		"full":      {points: 3, sizes: 12},
 		"limits":    {points: 2},

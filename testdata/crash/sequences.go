@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 )
@@ -52,6 +53,7 @@ func (t *torment) sequences(ctx context.Context) error {
 		}
 	}
 	t.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	slices.SortStableFunc(list, func(a, b way) int { return min(a.n, 1) - min(b.n, 1) }) // within a command first: there are few
 	for _, w := range list {
 		if t.enough(ctx) {
 			break
