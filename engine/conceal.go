@@ -43,17 +43,9 @@ func blankStart() error {
 	if err != nil {
 		return err
 	}
-	_, after, _ := bytes.Cut(stat, []byte(") ")) // the name may hold anything
-	fields := strings.Fields(string(after))
-	const argStart, envEnd = 48 - 3, 51 - 3 // proc(5) counts from 1; two fields and the name are gone
-	if len(fields) <= envEnd {
-		return errors.New("/proc/self/stat: too short")
-	}
-	var at [4]int64
-	for i := range at {
-		if at[i], err = strconv.ParseInt(fields[argStart+i], 10, 64); err != nil {
-			return err
-		}
+	at, err := startOf(stat)
+	if err != nil {
+		return fmt.Errorf("/proc/self/stat: %w", err)
 	}
 	memory, err := os.OpenFile("/proc/self/mem", os.O_RDWR, 0)
 	if err != nil {
@@ -61,6 +53,25 @@ func blankStart() error {
 	}
 	defer memory.Close()
 	return errors.Join(rewrite(memory, at[0], at[1], blankKeys), rewrite(memory, at[2], at[3], blankVariables))
+}
+
+// startOf reads from a process status line where the arguments begin and end,
+// and where the environment does.
+func startOf(stat []byte) (at [4]int64, err error) {
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // the name before may hold anything
+	const argStart, envEnd = 48 - 3, 51 - 3                                   // proc(5) counts from 1; number and name are gone
+	if len(fields) <= envEnd {
+		return at, errors.New("too short")
+	}
+	for i := range at {
+		if at[i], err = strconv.ParseInt(fields[argStart+i], 10, 64); err != nil {
+			return at, err
+		}
+		if at[i] == 0 {
+			return at, errors.New("no addresses")
+		}
+	}
+	return at, nil
 }
 
 // rewrite changes a part of the memory.

@@ -1,9 +1,29 @@
 package engine
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
+
+// A program may be called anything, and the wrong addresses would be written to.
+func TestStartOf(t *testing.T) {
+	var rest strings.Builder
+	for field := 4; field <= 52; field++ {
+		fmt.Fprintf(&rest, " %d", field)
+	}
+	for _, name := range []string{"hermes-batch", "a) b", ") R 1", "((", ""} {
+		at, err := startOf([]byte("1 (" + name + ") S" + rest.String() + "\n"))
+		if err != nil || at != [4]int64{48, 49, 50, 51} {
+			t.Errorf("of %q: fields %d, %v", name, at, err)
+		}
+	}
+	for _, stat := range []string{"", "1 (x) S 4 5", "1 (x) S" + strings.ReplaceAll(rest.String(), " 50", " x"), "1 (x) S" + strings.ReplaceAll(rest.String(), " 48", " 0")} {
+		if at, err := startOf([]byte(stat)); err == nil {
+			t.Errorf("%q is taken: %d", stat, at)
+		}
+	}
+}
 
 func TestBlankKeys(t *testing.T) {
 	for given, want := range map[string]string{
