@@ -15,25 +15,44 @@ const aheadBudget = 100 * time.Millisecond
 
 // ahead is a pass that goes over the batches that are full while the run goes
 // on, so that the final rendering finds most of its work done. It is good for
-// that as long as nothing changes in the batches that it has passed.
+// that as long as nothing changes in the batches that it has passed, and in the
+// files that it compares its own with.
 type ahead struct {
 	*pass
 	stats  *collector
-	passed []passed // by batch
+	passed []passed   // by batch
+	older  [2]version // of the merged and the Parquet file, when it began
 }
 
 // passed is what a pass has left behind of one batch.
 type passed struct {
-	digest  uint64 // of the outcomes that it saw
-	rows    int    // of the file; without any there is none
-	bytes   int64
-	written time.Time
+	digest uint64 // of the outcomes that it saw
+	rows   int    // of the file; without any there is none
+	file   version
+}
+
+// version tells a file from what it was before, as far as its size and its time
+// tell. It is zero where there is no file.
+type version struct{ bytes, written int64 }
+
+func versionOf(path string) version {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return version{}
+	}
+	return version{info.Size(), info.ModTime().UnixNano()}
 }
 
 func (r *Renderer) beginAhead() *ahead {
 	a := &ahead{stats: newCollector(r)}
 	a.pass = r.beginPass(nil, a.see, r.beginParquet())
+	a.older = a.present()
 	return a
+}
+
+// present are the merged and the Parquet file as they are now.
+func (a *ahead) present() [2]version {
+	return [2]version{versionOf(a.merged.path), versionOf(a.parquet.path)}
 }
 
 // see lets sessions run that became ready since the row before.
@@ -77,11 +96,8 @@ func (r *Renderer) advance(ctx context.Context, rep *Report) error {
 }
 
 func (a *ahead) advance(ctx context.Context, until time.Time) error {
-	for batches := a.r.ledger.batches; len(a.passed) < len(batches) && time.Now().Before(until); {
-		b := len(a.passed)
-		if t := &batches[b]; t.answered < t.planned {
-			return nil
-		}
+	batches := a.r.ledger.batches
+	for b := len(a.passed); b < len(batches) && batches[b].answered == batches[b].planned && time.Now().Before(until); b++ {
 		from, to := a.r.ledger.span(b)
 		if err := a.walk(ctx, span{from, to}); err != nil {
 			return err
@@ -101,23 +117,21 @@ func (a *ahead) leave(b int) error {
 	}
 	was := passed{digest: a.r.ledger.batches[b].digest}
 	for _, f := range a.rep.Files[before:] {
-		was.rows, was.bytes = f.Rows, f.Bytes
-		if info, err := os.Lstat(f.Path); err == nil {
-			was.written = info.ModTime()
-		}
+		was.rows, was.file = f.Rows, versionOf(f.Path)
 	}
 	a.passed = append(a.passed, was)
 	return nil
 }
 
-// holds tells whether the batches that were passed are what they were.
+// holds tells whether what was passed is still what the pass saw, and all its
+// files can be finished.
 func (a *ahead) holds() bool {
 	for b, was := range a.passed {
 		if a.r.ledger.batches[b].digest != was.digest {
 			return false
 		}
 	}
-	return true
+	return a.present() == a.older && a.parquet.failed() == nil
 }
 
 // finish renders what is left. Files of batches that somebody touched since
@@ -125,23 +139,22 @@ func (a *ahead) holds() bool {
 func (a *ahead) finish(ctx context.Context, rep *Report) error {
 	a.rep = rep
 	for b, was := range a.passed {
-		path := a.r.path(batchName(b))
-		switch {
-		case was.rows == 0:
-		case was.touched(path):
-			if err := a.r.batch(ctx, rep, b); err != nil {
-				return err
-			}
-		default:
-			rep.Files = append(rep.Files, File{path, Unchanged, was.rows, was.bytes})
+		if err := a.restore(ctx, b, was); err != nil {
+			return err
 		}
 	}
 	return a.pass.finish(ctx, db.MakeOrdinal(a.r.ledger.first(len(a.passed)), 0))
 }
 
-// touched tells whether the batch's file is another than was left, as far as
-// its size and its time tell.
-func (p passed) touched(path string) bool {
-	is, err := os.Lstat(path)
-	return err != nil || !is.Mode().IsRegular() || is.Size() != p.bytes || !is.ModTime().Equal(p.written)
+// restore makes the file of a batch what the pass left.
+func (a *ahead) restore(ctx context.Context, b int, was passed) error {
+	if was.rows == 0 {
+		return a.remove(b)
+	}
+	path := a.r.path(batchName(b))
+	if is := versionOf(path); is == (version{}) || is != was.file {
+		return a.r.batch(ctx, a.rep, b)
+	}
+	a.rep.Files = append(a.rep.Files, File{path, Unchanged, was.rows, was.file.bytes})
+	return nil
 }

@@ -52,6 +52,45 @@ func TestFinalAfterBackground(t *testing.T) {
 	}
 }
 
+// TestFinalAfterBackgroundOnOldFiles takes files away that the pass which runs
+// ahead has found up to date.
+func TestFinalAfterBackgroundOnOldFiles(t *testing.T) {
+	f := newFixture(t)
+	f.register(2, nil, numbered(6)...)
+	for i := range 6 {
+		f.answer(i, completed())
+	}
+	f.render(f.renderer(Options{}), Final)
+	want := f.files(f.dir)
+	for _, gone := range []string{"batch_1.jsonl", "trajectories.jsonl", "trajectories.parquet"} {
+		r := f.renderer(Options{})
+		f.render(r, Background)
+		f.must(os.Remove(filepath.Join(f.dir, gone)))
+		rep := f.render(r, Final)
+		wantNames(t, rep, Written, gone)
+		if got := f.files(f.dir); !maps.Equal(got, want) {
+			t.Errorf("without %s the files are %q, want %q", gone, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+		}
+	}
+}
+
+// TestFinalAfterParquetFailed has a row that cannot be written among those that
+// come while the run goes on; a disk that is full for a while is the same.
+func TestFinalAfterParquetFailed(t *testing.T) {
+	f := newFixture(t)
+	f.register(2, nil, numbered(3)...)
+	f.answer(0, completed())
+	f.answer(1, completed())
+	r := f.renderer(Options{})
+	f.render(r, Background)
+	f.must(r.ahead.parquet.add(&row{entries: [][]byte{[]byte("{")}}))
+	<-r.ahead.parquet.done
+	f.answer(2, completed())
+	if rep := f.render(r, Final); !slices.ContainsFunc(rep.In(Written), func(x File) bool { return filepath.Base(x.Path) == "trajectories.parquet" }) {
+		t.Errorf("the final rendering wrote %v", rep.In(Written))
+	}
+}
+
 func anOutcome(random *rand.Rand) *db.Outcome {
 	switch random.IntN(6) {
 	case 0:
