@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -134,7 +135,7 @@ var errChecked = errors.New("checked")
 
 func (c *checker) drain(tx *bolt.Tx) {
 	for err := range tx.Check() {
-		c.problem("%v", err)
+		c.problem("%s", strings.TrimPrefix(err.Error(), "panic: ")) // which bbolt caught
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 
 	flagBranch   = 0x01
 	flagLeaf     = 0x02
+	flagMeta     = 0x04
 	flagFreelist = 0x10
 	flagBucket   = 0x01 // of a leaf's element
 

@@ -77,6 +77,11 @@ func (w *walker) walk() {
 		return
 	}
 	w.seen = make([]uint64, w.meta.pages/64+1)
+	for id := uint64(0); w.strict && id < firstPage; id++ {
+		if h, ok := w.head(id); ok && h.flags != flagMeta {
+			w.fault("page %d has type %#x where a meta page belongs", id, h.flags)
+		}
+	}
 	w.tree(w.meta.root, nil, nil, 0, true)
 	if w.meta.freelist != noFreelist && len(w.faults) == 0 {
 		w.freelist()
