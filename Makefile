@@ -3,9 +3,9 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-FUZZTIME ?= 10s
+FUZZTIME ?= 10m
 # Packages that ./... does not find.
-MEASURES := ./testdata/figures ./testdata/bench ./testdata/crash ./testdata/crash/power
+MEASURES := ./testdata/figures ./testdata/bench ./testdata/crash ./testdata/crash/power ./testdata/fuzzers
 
 .PHONY: build test race fuzz bench figures crash lint demo verify clean
 
@@ -23,15 +23,9 @@ race:
 verify:
 	CGO_ENABLED=1 go -C testdata/verify test -mod=mod -count=1 . $(VERIFY)
 
-# Every fuzz target of every package, one after the other.
+# All fuzz targets together take FUZZTIME: make fuzz FUZZTIME=1h FUZZ='-only db.FuzzOpen'
 fuzz:
-	@set -e; for pkg in $$(go list ./...); do \
-		list=$$(go test -list '^Fuzz' $$pkg); \
-		for target in $$(echo "$$list" | grep '^Fuzz' || true); do \
-			echo "$$pkg $$target"; \
-			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
-		done; \
-	done
+	go run ./testdata/fuzzers -time $(FUZZTIME) $(FUZZ)
 
 # BENCH takes flags, as in: make bench BENCH='-only commits -json figures.json'
 bench:

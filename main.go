@@ -97,7 +97,7 @@ func (p *program) verbs() flags.Verbs {
 		{Name: "status", About: "show the state of a run, also while it goes on", Intro: export.StatusIntro, Groups: engine.StoreGroups, Register: p.status},
 		{Name: "export", About: "render the files of a run elsewhere, also while it goes on", Intro: export.CopyIntro,
 			Groups: append(slices.Clip(engine.StoreGroups), flags.Group{Title: "Export", Names: export.CopyFlags}), Register: p.export},
-		{Name: "check", About: "verify the integrity of a run's store", Intro: checkIntro, Groups: engine.StoreGroups, Register: p.check},
+		{Name: "check", About: "verify the integrity of a run's store", Intro: engine.CheckIntro, Groups: engine.StoreGroups, Register: p.check},
 		{Name: "simulate", About: "serve the embedded model over HTTP", Intro: simulated.Intro(),
 			Groups: []flags.Group{{Title: "Server", Names: []string{"addr", "latency", "jitter", "fail", "rate_limit", "seed", "stats"}}}, Register: p.simulate},
 		{Name: "version", About: "print the version", Intro: "Usage: hermes-batch version\n", Register: p.version},
@@ -114,21 +114,28 @@ func (p *program) call(verbs flags.Verbs, name string, args []string) error {
 	fs.SetOutput(io.Discard)
 	run := v.Register(fs)
 	args = flags.Underscore(fs, args)
-	err = ff.Parse(fs, args, ff.WithEnvVarPrefix(envPrefix), ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(flags.Config(fs)))
-	switch {
-	case errors.Is(err, flag.ErrHelp):
+	if err := parse(fs, args); errors.Is(err, flag.ErrHelp) {
 		flags.Help(p.stdout, v.Intro, fs, v.Groups)
 		return nil
-	case err != nil:
-		return engine.Usagef("%v", flags.Explain(err, fs))
-	}
-	if err := flags.Leftover(fs, args); err != nil {
-		return engine.Usagef("%v", err)
+	} else if err != nil {
+		return err
 	}
 	p.keyGiven = slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(strings.TrimLeft(arg, "-"), "api_key") })
 	ctx, stop := p.signals()
 	defer stop()
 	return run(ctx)
+}
+
+// parse sets the flags of a verb from words, the environment and a file.
+func parse(fs *flag.FlagSet, args []string) error {
+	err := flags.Explain(ff.Parse(fs, args, ff.WithEnvVarPrefix(envPrefix), ff.WithConfigFileFlag("config"), ff.WithConfigFileParser(flags.Config(fs))), fs)
+	if err == nil {
+		err = flags.Leftover(fs, args)
+	}
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return err
+	}
+	return engine.Usagef("%v", err)
 }
 
 func (p *program) help(verbs flags.Verbs, args []string) error {
@@ -327,14 +334,6 @@ func (p *program) conclude(renderer *export.Renderer, end error) (failed bool, e
 	}
 	return report != nil && report.Counts.Failed > 0, err
 }
-
-const checkIntro = `Verifies a run's store: pages, hashes of steps, chains, identities, plan.
-
-Usage:
-  hermes-batch check --run_name=NAME | --store=FILE [--deep]
-
-Exit codes: 0 sound; 3 damaged, or in use by a run.
-`
 
 // onStore makes a verb of what is done with the store that its flags name.
 func onStore(fs *flag.FlagSet, do func(ctx context.Context, path string) error) func(context.Context) error {

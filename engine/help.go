@@ -25,6 +25,15 @@ interrupted by SIGINT or SIGTERM. After 3, 130 and 143 --resume goes on where
 the run was.
 `
 
+// CheckIntro opens the help of check.
+const CheckIntro = `Verifies a run's store: pages, hashes of steps, chains, identities, plan.
+
+Usage:
+  hermes-batch check --run_name=NAME | --store=FILE [--deep]
+
+Exit codes: 0 sound; 3 damaged, or in use by a run.
+`
+
 // Groups order the flags of run in its help. The names of other packages'
 // flags of run stand here too.
 var Groups = []flags.Group{
