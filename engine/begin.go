@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"hermes-batch/db"
+	"hermes-batch/engine/model"
 	"hermes-batch/tools/sandbox"
 )
 
@@ -96,6 +97,33 @@ func (s *session) replay(t thread) error {
 		s.apply(step.Attempt, step.Number, t.recs[i])
 	}
 	s.resumed = true
+	return nil
+}
+
+// reset makes the session empty, under the settings that recs end with.
+func (s *session) reset(recs []db.Record) error {
+	var definitions db.Hash
+	var drawn, toolsets, offered []string
+	for _, rec := range recs {
+		switch r := rec.(type) {
+		case *db.Attempt:
+			s.settings, drawn, toolsets, offered, definitions = r.Settings, r.Drawn, r.Toolsets, r.Offered, r.Tools
+		case *db.Retry:
+			s.settings, drawn, toolsets, offered, definitions = r.Settings, r.Drawn, r.Toolsets, r.Offered, r.Tools
+		}
+	}
+	var err error
+	if s.set, err = s.run.settingsOf(s.settings); err != nil {
+		return err
+	}
+	if s.offer, err = s.run.offers.stored(drawn, toolsets, offered, definitions); err != nil {
+		return err
+	}
+	s.conv = model.NewConversation(s.set.params(s.run.endpoint.Kind, s.offer.definitions, s.prompt, s.ord), s.prompt.Text)
+	s.facts = newFacts()
+	s.turn, s.turns, s.position, s.invalid, s.losses = nil, 0, 0, 0, 0
+	s.continued = nil
+	s.shell = sandbox.Shell{}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"net/url"
 	"strings"
 )
@@ -56,6 +57,33 @@ func (m mask) bytes(text []byte) []byte {
 		}
 	}
 	return text
+}
+
+// pieces reads in to its end and hands it out in pieces of at most buf's size
+// and what masking adds, without secrets. No cut goes through a secret. A
+// piece is the callee's until it returns.
+func (m mask) pieces(in io.Reader, buf []byte, take func(piece []byte) error) error {
+	for held := 0; ; {
+		n, err := io.ReadFull(in, buf[held:])
+		text := buf[:held+n]
+		end := err == io.EOF || err == io.ErrUnexpectedEOF
+		if err != nil && !end {
+			return err
+		}
+		cut := len(text)
+		if !end {
+			cut = m.cut(text)
+		}
+		if cut > 0 {
+			if err := take(m.bytes(text[:cut])); err != nil {
+				return err
+			}
+		}
+		if end {
+			return nil
+		}
+		held = copy(buf, text[cut:])
+	}
 }
 
 // cut returns where the beginning of a longer text can be cut, so that the cut

@@ -314,33 +314,6 @@ func (s *session) apply(attempt, step int, rec db.Record) {
 	s.position++
 }
 
-// reset makes the session empty, under the settings that recs end with.
-func (s *session) reset(recs []db.Record) error {
-	var definitions db.Hash
-	var drawn, toolsets, offered []string
-	for _, rec := range recs {
-		switch r := rec.(type) {
-		case *db.Attempt:
-			s.settings, drawn, toolsets, offered, definitions = r.Settings, r.Drawn, r.Toolsets, r.Offered, r.Tools
-		case *db.Retry:
-			s.settings, drawn, toolsets, offered, definitions = r.Settings, r.Drawn, r.Toolsets, r.Offered, r.Tools
-		}
-	}
-	var err error
-	if s.set, err = s.run.settingsOf(s.settings); err != nil {
-		return err
-	}
-	if s.offer, err = s.run.offers.stored(drawn, toolsets, offered, definitions); err != nil {
-		return err
-	}
-	s.conv = model.NewConversation(s.set.params(s.run.endpoint.Kind, s.offer.definitions, s.prompt, s.ord), s.prompt.Text)
-	s.facts = newFacts()
-	s.turn, s.turns, s.position, s.invalid, s.losses = nil, 0, 0, 0, 0
-	s.continued = nil
-	s.shell = sandbox.Shell{}
-	return nil
-}
-
 // finish commits the outcome and then gives up the sandbox.
 func (s *session) finish(e end) error {
 	out := s.facts.outcome(e, s.run.launch, s.run.now())
