@@ -14,7 +14,8 @@
 // What waits for a commit: a turn before its tools run and before the next
 // request; a result before the next call that is not read-only; an outcome
 // before its sandbox is removed and its worker takes the next prompt. At most
-// one call per worker can therefore be in flight at a crash.
+// one call per worker can therefore be in flight at a crash. All of a result
+// that is too long to be shown is stored before the result that names it.
 //
 // A stop has two stages: first nothing new begins and calls in flight may
 // finish, then, after a grace, they are cut off without a result.

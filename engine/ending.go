@@ -10,6 +10,31 @@ import (
 	"hermes-batch/tools/sandbox"
 )
 
+// Reasons of ends, as the store records them.
+const (
+	reasonAnswer        = "answer"
+	reasonMaxTurns      = "max_turns"
+	reasonPromptTimeout = "prompt_timeout"
+	reasonBudget        = "budget"
+	reasonContext       = "context"
+	reasonRefusal       = "refusal"
+	reasonOnlyReasoning = "only_reasoning"
+	reasonInvalidCalls  = "invalid_tool_calls"
+	reasonCutReplies    = "cut_replies"
+
+	reasonTimeout        = "timeout"
+	reasonInfrastructure = "infrastructure"
+	reasonSandboxLost    = "sandbox_lost"
+	reasonImage          = "image"
+	reasonCwd            = "cwd"
+	reasonPanic          = "panic"
+)
+
+// end is how a prompt ended.
+type end struct {
+	end, reason, class, message string
+}
+
 // finishRefusal marks a turn that is the model's refusal.
 const finishRefusal = "refusal"
 

@@ -113,11 +113,6 @@ func (f *facts) addResult(r *db.Result) {
 // tries are the requests sent so far.
 func (f *facts) tries() int { return f.turnTries + f.failedTries }
 
-// end is how a prompt ended.
-type end struct {
-	end, reason, class, message string
-}
-
 func (f *facts) outcome(e end, launch int, now time.Time) *db.Outcome {
 	f.active.add(launch, now)
 	return &db.Outcome{

@@ -15,7 +15,8 @@
 // depend on the store alone, not on the schedule that filled it: times come
 // from the store, maps are written sorted. A file is replaced as a whole by a
 // synced temporary one, and only if its bytes differ; one in Parquet is read
-// back before.
+// back before. While a run goes on, a pass over the batches that are full runs
+// ahead, so that the final rendering finds most of its work done.
 //
 // A [Copy] is an export into another folder. [Stream] renders for it in the
 // process that has the store, which may be a run in progress:

@@ -7,26 +7,7 @@ import (
 	"hermes-batch/db"
 )
 
-// Reasons of ends, as the store records them.
-const (
-	reasonAnswer        = "answer"
-	reasonMaxTurns      = "max_turns"
-	reasonPromptTimeout = "prompt_timeout"
-	reasonBudget        = "budget"
-	reasonContext       = "context"
-	reasonRefusal       = "refusal"
-	reasonOnlyReasoning = "only_reasoning"
-	reasonInvalidCalls  = "invalid_tool_calls"
-	reasonCutReplies    = "cut_replies"
-
-	reasonTimeout        = "timeout"
-	reasonInfrastructure = "infrastructure"
-	reasonSandboxLost    = "sandbox_lost"
-	reasonImage          = "image"
-	reasonCwd            = "cwd"
-	reasonPanic          = "panic"
-)
-
+// incompleteReasons are those of incomplete and partial prompts.
 var incompleteReasons = []string{reasonMaxTurns, reasonPromptTimeout, reasonBudget, reasonContext,
 	reasonRefusal, reasonOnlyReasoning, reasonInvalidCalls, reasonCutReplies}
 
