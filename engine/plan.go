@@ -13,7 +13,7 @@ import (
 // Rows registered in one transaction: enough to make its cost per row small,
 // few enough to keep memory flat.
 const (
-	registerRows  = 4096
+	registerRows  = 1024
 	registerBytes = 16 << 20
 )
 
