@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -19,6 +20,14 @@ func TestRestartOfTheMachine(t *testing.T) {
 		{"settled", func(t *testing.T, folder string) { settled(t, folder, "another-boot") }, false},
 		{"settled before an earlier restart", func(t *testing.T, folder string) { settled(t, folder, "a-later-boot") }, true},
 		{"the note is torn", func(t *testing.T, folder string) { settled(t, folder, "another-bo") }, true},
+		{"settled while a command ran", func(t *testing.T, folder string) {
+			f, err := call{filepath.Join(folder, "box", callsFolder, "1")}.open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			settled(t, folder, "another-boot")
+			f.Close()
+		}, true},
 		{"settled and used again", func(t *testing.T, folder string) {
 			settled(t, folder, "another-boot")
 			if err := Adopt(folder); err != nil {
@@ -66,10 +75,12 @@ func settled(t *testing.T, folder, boot string) {
 	if err := Settle(folder); err != nil {
 		t.Fatal(err)
 	}
-	if got := content(t, folder, settledFile); got != bootID()+"\n" {
-		t.Errorf("the note says %q", got)
+	note := content(t, folder, settledFile)
+	used, ok := strings.CutSuffix(note, bootID()+"\n")
+	if !ok {
+		t.Errorf("the note says %q", note)
 	}
-	write(t, filepath.Join(folder, settledFile), boot+"\n", 0o600)
+	write(t, filepath.Join(folder, settledFile), used+boot+"\n", 0o600)
 }
 
 func TestSettleNothing(t *testing.T) {
