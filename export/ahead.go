@@ -95,11 +95,14 @@ func (r *Renderer) advance(ctx context.Context, rep *Report) error {
 	return err
 }
 
+// advance stops between batches only: what it has begun is for the final
+// rendering, which may be why ctx ends.
 func (a *ahead) advance(ctx context.Context, until time.Time) error {
 	batches := a.r.ledger.batches
-	for b := len(a.passed); b < len(batches) && batches[b].answered == batches[b].planned && time.Now().Before(until); b++ {
+	full := func(b int) bool { return b < len(batches) && batches[b].answered == batches[b].planned }
+	for b := len(a.passed); full(b) && ctx.Err() == nil && time.Now().Before(until); b++ {
 		from, to := a.r.ledger.span(b)
-		if err := a.walk(ctx, span{from, to}); err != nil {
+		if err := a.walk(context.WithoutCancel(ctx), span{from, to}); err != nil {
 			return err
 		}
 		if err := a.leave(b); err != nil {

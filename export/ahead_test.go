@@ -1,6 +1,8 @@
 package export
 
 import (
+	"context"
+	"errors"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -49,6 +51,34 @@ func TestFinalAfterBackground(t *testing.T) {
 				t.Errorf("seed %d: %s is\n%s\nwant\n%s", seed, name, got[name], want[name])
 			}
 		}
+	}
+}
+
+// TestFinalAfterBackgroundCutOff ends the run while something is rendered.
+func TestFinalAfterBackgroundCutOff(t *testing.T) {
+	f := newFixture(t)
+	f.register(2, nil, numbered(4)...)
+	f.answer(0, completed())
+	f.answer(1, completed())
+	r := f.renderer(Options{})
+	f.render(r, Background)
+	ctx, cancel := context.WithCancel(t.Context())
+	tell := r.ahead.tell
+	r.ahead.tell = func(o db.Ordinal, out *db.Outcome, v Verdict) error {
+		cancel()
+		return tell(o, out, v)
+	}
+	f.answer(2, completed())
+	f.answer(3, completed())
+	_, err := r.Render(ctx, Background)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if ctx.Err() == nil || r.ahead == nil || len(r.ahead.passed) != 2 {
+		t.Errorf("what was rendered ahead is lost: %+v", r.ahead)
+	}
+	if rep := f.render(r, Final); rep.Counts.Kept != 4 {
+		t.Errorf("%+v", rep.Counts)
 	}
 }
 
