@@ -93,12 +93,12 @@ func (o *options) run(ctx context.Context, out, log io.Writer) error {
 	t := newTorment(dir, program{binary}, o.seed, log)
 	t.scale, t.keep = o.scale(), o.keep
 	fmt.Fprintf(log, "%s -only '%s'\n", o.command(), o.only)
+	results := figures.Results{Commit: figures.Commit(ctx)}
 	failed := t.run(ctx, only)
 	t.print(out)
 	if o.json == "" {
 		return failed
 	}
-	results := figures.Results{Commit: figures.Commit(ctx)}
 	t.figures(&results, o.command())
 	return errors.Join(failed, figures.Report{Machine: facts, Programs: []string{figures.This}, Figures: results.Figures()}.Merge(o.json))
 }
