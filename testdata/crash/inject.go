@@ -27,6 +27,7 @@ func (t *torment) inject(ctx context.Context) error {
 		return err
 	}
 	t.random.Shuffle(len(blows), func(i, j int) { blows[i], blows[j] = blows[j], blows[i] })
+	t.count.of = len(blows)
 	hit := 0
 	for _, b := range blows {
 		if t.enough(ctx) {

@@ -43,7 +43,11 @@ func (t *torment) figures(r *figures.Results, command string) {
 		case "full":
 			add("points", "  sizes of the disk", "sizes", figures.AtLeast(50), c.points)
 		default:
-			add("points", "  points disturbed", "points", figures.More(), c.points)
+			what := "  points disturbed"
+			if c.of > 0 {
+				what += fmt.Sprintf(", of %d", c.of)
+			}
+			add("points", what, "points", figures.More(), c.points)
 			add("deaths", "  deaths of the program, with those of resumes", "deaths", figures.More(), c.deaths)
 		}
 		add("turns", "  turns answered by the model", "turns", figures.More(), c.turns)

@@ -82,6 +82,7 @@ type count struct {
 	runs          int
 	deaths        int // of the program, by a signal or an error
 	points        int // that were disturbed: system calls, steps, sizes, limits
+	of            int // that there are, 0 if that is no number
 	turns, again  int // answered, and answered once more
 	reruns, forks int
 	control       int // violations where there have to be some

@@ -54,6 +54,7 @@ func (t *torment) sequences(ctx context.Context) error {
 	}
 	t.random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	slices.SortStableFunc(list, func(a, b way) int { return min(a.n, 1) - min(b.n, 1) }) // within a command first: there are few
+	t.count.of = len(list)
 	for _, w := range list {
 		if t.enough(ctx) {
 			break
