@@ -4,7 +4,7 @@
 //	go run ./testdata/crash                    all scenarios, in about five minutes
 //	go run ./testdata/crash -only kills -kills 1000
 //	go run ./testdata/crash -seed 4711         what is drawn is drawn again
-//	go run ./testdata/crash -long              every injection point; takes an hour
+//	go run ./testdata/crash -long              every injection point, more power cuts; takes an hour
 //
 //	kills      SIGKILL at random moments until a run is complete, and while its files are rendered
 //	sequences  the same between each pair of steps of a run, and of its resume

@@ -51,9 +51,9 @@ type scale struct {
 }
 
 func (o *options) scale() scale {
-	s := scale{time: o.time, kills: o.kills, prompts: 24, sizes: 60, stop: 3 * time.Second, states: 20_000, short: true}
+	s := scale{time: o.time, kills: o.kills, prompts: 24, sizes: 60, stop: 3 * time.Second, states: 5_000, short: true}
 	if o.long {
-		s.all, s.stop, s.short = true, time.Minute, false
+		s.all, s.stop, s.states, s.short = true, time.Minute, 20_000, false
 	}
 	return s
 }
