@@ -53,6 +53,8 @@ func (t *torment) figures(r *figures.Results, command string) {
 		add("turns", "  turns answered by the model", "turns", figures.More(), c.turns)
 		add("again", "  turns answered once more", "turns", figures.Less(), c.again)
 		add("reruns", "  tool calls run again, all recorded", "calls", figures.Less(), c.reruns)
-		add("lost", "  sandboxes taken away", "sandboxes", figures.More(), c.forks)
+		if c.forks > 0 {
+			add("lost", "  sandboxes taken away", "sandboxes", figures.More(), c.forks)
+		}
 	}
 }

@@ -65,6 +65,7 @@ type torment struct {
 	scale   scale
 	keep    bool
 	latency time.Duration // of the model
+	seed    uint64
 	random  *rand.Rand
 	log     io.Writer
 
@@ -91,7 +92,7 @@ type count struct {
 }
 
 func newTorment(dir string, p program, seed uint64, log io.Writer) *torment {
-	return &torment{dir: dir, program: p, latency: 2 * time.Millisecond, random: rand.New(rand.NewPCG(seed, 0)), log: log, calms: map[string]*calmRun{}}
+	return &torment{dir: dir, program: p, latency: 2 * time.Millisecond, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), log: log, calms: map[string]*calmRun{}}
 }
 
 // run runs scenarios. One that cannot run is an error, and so are violations.
@@ -111,6 +112,7 @@ func (t *torment) run(ctx context.Context, only *regexp.Regexp) error {
 		}
 		began := time.Now()
 		t.count = count{name: s.name}
+		t.random = rand.New(rand.NewPCG(t.seed, 0)) // the same alone as with others before it
 		t.deadline = began.Add(t.scale.time * time.Duration(s.share) / time.Duration(shares))
 		if err := s.run(t, ctx); err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", s.name, err))
