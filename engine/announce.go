@@ -25,7 +25,7 @@ func Inherit(fs *flag.FlagSet, store *db.Store) error {
 	if err != nil || !found {
 		return err
 	}
-	if err := flags.Inherit(fs, last.Flags, NotInherited...); err != nil {
+	if err := flags.Inherit(fs, last.Flags, notInherited...); err != nil {
 		return Usagef("flags of the run's last session: %v", err)
 	}
 	return nil

@@ -25,13 +25,13 @@ func TestEmbeddedModel(t *testing.T) {
 	b.deps.Transport = inProcess{inside.Config.Handler}
 	b.deps.Getenv = func(string) string { return "" }
 	b.prompts("a")
-	b.mustRun(func(o *Options) { o.Model, o.BaseURL = SimulatedModel, model.OpenRouterURL })
+	b.mustRun(func(o *Options) { o.Model, o.BaseURL = simulatedModel, model.OpenRouterURL })
 	b.wantEnds(answered)
 	inside.wantCount(1)
-	if out := b.outcome(0); out.Model != SimulatedModel {
+	if out := b.outcome(0); out.Model != simulatedModel {
 		t.Errorf("the outcome says model %q", out.Model)
 	}
-	b.mustRun(func(o *Options) { o.Model, o.RunName = SimulatedModel, "other" })
+	b.mustRun(func(o *Options) { o.Model, o.RunName = simulatedModel, "other" })
 	inside.wantCount(1)
 	b.model.wantCount(1)
 }

@@ -21,8 +21,8 @@ type Folder struct {
 // dataRoot holds the folders of runs, relative to the working folder.
 const dataRoot = "data"
 
-// RunFolder is the folder of a run by name. The name is checked.
-func RunFolder(name string) (Folder, error) {
+// runFolder is the folder of a run by name. The name is checked.
+func runFolder(name string) (Folder, error) {
 	if !runName().MatchString(name) {
 		return Folder{}, Usagef("--run_name: %q is no name of a run: a letter or digit, then letters, digits, '.', '_' or '-', at most 100", name)
 	}
@@ -35,7 +35,7 @@ func (o *Options) Folder() (Folder, error) {
 		if o.RunName == "" {
 			return Folder{}, o.missing()
 		}
-		return RunFolder(o.RunName)
+		return runFolder(o.RunName)
 	}
 	if err := o.validateShort(); err != nil {
 		return Folder{}, err
@@ -99,10 +99,10 @@ func globEscape(path string) string {
 	return string(out)
 }
 
-// MoveAside renames an existing folder (and the short form's output) so that
+// moveAside renames an existing folder (and the short form's output) so that
 // a new run can take its place. It refuses while another process holds the
 // store.
-func (f Folder) MoveAside(now time.Time) error {
+func (f Folder) moveAside(now time.Time) error {
 	if there, err := exists(f.Dir); err != nil {
 		return err
 	} else if there {

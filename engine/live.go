@@ -158,15 +158,15 @@ func status(s Snapshot) []string {
 	if s.Retries > 0 {
 		parts = append(parts, fmt.Sprintf("%d retries", s.Retries))
 	}
-	if eta, ok := s.ETA(); ok {
+	if eta, ok := s.eta(); ok {
 		parts = append(parts, "ETA "+eta.String())
 	}
 	return parts
 }
 
-// ETA is the time that the rest takes at this session's pace; false when
+// eta is the time that the rest takes at this session's pace; false when
 // nothing is known yet or nothing is left.
-func (s Snapshot) ETA() (time.Duration, bool) {
+func (s Snapshot) eta() (time.Duration, bool) {
 	left := s.Total - s.Done
 	if s.DoneNow == 0 || left <= 0 {
 		return 0, false

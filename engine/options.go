@@ -31,8 +31,8 @@ const (
 	shortFormBatch = 100
 )
 
-// SimulatedModel is the name of the embedded model.
-const SimulatedModel = "simulated"
+// simulatedModel is the name of the embedded model.
+const simulatedModel = "simulated"
 
 // Options are the flags of run. The zero value is not usable; Register fills
 // in the defaults.
@@ -137,9 +137,9 @@ func (o *Options) registerRun(fs *flag.FlagSet) {
 	fs.Var(flags.Min(&o.PreviewChars, 0), "log_prefix_chars", "characters shown in previews of the log")
 }
 
-// NotInherited are the flags of run that a resume does not take over from the
+// notInherited are the flags of run that a resume does not take over from the
 // run's last session: secrets, and what a user asks for once.
-var NotInherited = []string{"api_key", "resume", "overwrite", "allow_config_change", "retry_incomplete", "config", "list_distributions"}
+var notInherited = []string{"api_key", "resume", "overwrite", "allow_config_change", "retry_incomplete", "config", "list_distributions"}
 
 var runName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`) })
 

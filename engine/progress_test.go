@@ -100,7 +100,7 @@ func TestProgressOfAResume(t *testing.T) {
 		if s.Done != c.done || s.Total != c.total || s.DoneNow != 0 || s.Turns != 0 {
 			t.Errorf("%d of %d done, want %d of %d", s.Done, s.Total, c.done, c.total)
 		}
-		if _, known := s.ETA(); known {
+		if _, known := s.eta(); known {
 			t.Error("an ETA before anything was done")
 		}
 		r.Close(ErrInterrupted)
@@ -120,7 +120,7 @@ func TestETAIsOfThisSession(t *testing.T) {
 		{Snapshot{Total: 100, Done: 90, DoneNow: 0, Elapsed: 10 * time.Second}, 0},
 		{Snapshot{Total: 100, Done: 100, DoneNow: 5, Elapsed: 10 * time.Second}, 0},
 	} {
-		if eta, known := c.s.ETA(); eta != c.want || known != (c.want > 0) {
+		if eta, known := c.s.eta(); eta != c.want || known != (c.want > 0) {
 			t.Errorf("%+v: %s, %v", c.s, eta, known)
 		}
 	}

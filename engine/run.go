@@ -23,7 +23,7 @@ const closeLimit = 30 * time.Second
 type Deps struct {
 	Now        func() time.Time            // nil: time.Now
 	Log        *slog.Logger                // nil: discard
-	Transport  http.RoundTripper           // serves the embedded model, see SimulatedModel
+	Transport  http.RoundTripper           // serves the embedded model
 	Getenv     func(string) string         // nil: os.Getenv
 	Executable string                      // this program, started as supervisor of commands
 	Version    string                      // of this program

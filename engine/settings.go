@@ -138,8 +138,8 @@ func notNull(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Differences names the settings that differ, old value first.
-func Differences(old, now *Settings) []string {
+// differences names the settings that differ, old value first.
+func differences(old, now *Settings) []string {
 	var out []string
 	a, b := old.fields(), now.fields()
 	for i := range a {

@@ -77,7 +77,7 @@ func FuzzSettings(f *testing.F) {
 		if again := read.Canonical(); !bytes.Equal(again, canonical) {
 			t.Errorf("%s\nis read as\n%s", canonical, again)
 		}
-		if diff := Differences(&s, read); len(diff) > 0 {
+		if diff := differences(&s, read); len(diff) > 0 {
 			t.Errorf("differences %q", diff)
 		}
 	})

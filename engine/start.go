@@ -69,7 +69,7 @@ func (r *Run) configure() (err error) {
 		return Usagef("--base_url: %v", err)
 	}
 	transport := http.RoundTripper(nil)
-	if r.o.Model == SimulatedModel && r.o.BaseURL == model.OpenRouterURL {
+	if r.o.Model == simulatedModel && r.o.BaseURL == model.OpenRouterURL {
 		r.endpoint, transport = embedded(), r.deps.Transport
 	}
 	key, err := r.key()
@@ -185,7 +185,7 @@ func (r *Run) create() (err error) {
 		return err
 	}
 	if r.o.Overwrite {
-		if err := r.folder.MoveAside(r.now()); err != nil {
+		if err := r.folder.moveAside(r.now()); err != nil {
 			return err
 		}
 	}
@@ -210,7 +210,7 @@ func (r *Run) checkSettings() error {
 	if err != nil {
 		return err
 	}
-	diff := Differences(old, r.settings)
+	diff := differences(old, r.settings)
 	if len(diff) == 0 || r.o.AllowConfigChange {
 		return nil
 	}

@@ -39,6 +39,6 @@ func namedStore(name, file string) (string, error) {
 	case name == "":
 		return "", Usagef("--run_name is required (or --store FILE)")
 	}
-	folder, err := RunFolder(name)
+	folder, err := runFolder(name)
 	return folder.Store(), err
 }

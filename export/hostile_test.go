@@ -40,7 +40,7 @@ func FuzzRender(f *testing.F) {
 		lost.Message, lost.Tries = text, count
 		fx.session(db.MakeOrdinal(1, 0), lost, begun())
 
-		rep := fx.render(fx.renderer(Options{Filters: KeepAll()}), Final)
+		rep := fx.render(fx.renderer(Options{Filters: keepAll()}), Final)
 		files := fx.files(fx.dir)
 		for _, file := range []string{"trajectories.jsonl", "batch_0.jsonl", "errors.jsonl"} {
 			for line := range strings.Lines(files[file]) {

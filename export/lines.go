@@ -39,11 +39,11 @@ func (r *Renderer) walk(ctx context.Context, s span, fn func(db.Ordinal, *db.Out
 
 // line returns the line of a row, in memory that the next call uses again.
 func (r *Renderer) line(row *row) []byte {
-	if cap(r.buf) > LongRow {
+	if cap(r.buf) > longRow {
 		r.buf = nil
 	}
 	r.buf = append(r.encoder.append(r.buf[:0], row), '\n')
-	if o := row.ordinal; len(r.buf) > LongRow && !r.long[o] {
+	if o := row.ordinal; len(r.buf) > longRow && !r.long[o] {
 		r.long[o] = true
 		r.opts.Log.Warn("very long row, which some readers of JSONL refuse", "prompt_index", o.Index(), "bytes", len(r.buf))
 	}

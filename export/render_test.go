@@ -37,7 +37,7 @@ func versions(t testing.TB, dir string) map[string]string {
 
 func TestEveryRowHasTheSameKeys(t *testing.T) {
 	f := everything(t)
-	f.render(f.renderer(Options{Filters: KeepAll()}), Final)
+	f.render(f.renderer(Options{Filters: keepAll()}), Final)
 	files := f.files(f.dir)
 	var rows string
 	for name, data := range files {
@@ -194,7 +194,7 @@ func TestEmptyRunHasEmptyFiles(t *testing.T) {
 	if _, ok := files["batch_0.jsonl"]; ok {
 		t.Error("a batch without rows has a file")
 	}
-	if hint := ReasoningHint(rep.Counts); !strings.Contains(hint, "--keep_without_reasoning") {
+	if hint := reasoningHint(rep.Counts); !strings.Contains(hint, "--keep_without_reasoning") {
 		t.Errorf("hint %q", hint)
 	}
 }
@@ -202,7 +202,7 @@ func TestEmptyRunHasEmptyFiles(t *testing.T) {
 func TestFiltersChangeAnOldRun(t *testing.T) {
 	f := everything(t)
 	f.render(f.renderer(Options{}), Final)
-	rep := f.render(f.renderer(Options{Filters: KeepAll()}), Final)
+	rep := f.render(f.renderer(Options{Filters: keepAll()}), Final)
 	if rep.Counts.Kept != 7 || rep.Counts.Discarded+rep.Counts.Filtered != 0 {
 		t.Errorf("counts %+v", rep.Counts)
 	}
@@ -222,7 +222,7 @@ func TestStaleBatchFileIsRemoved(t *testing.T) {
 	silent.ReasonedTurns = 0
 	f.answer(0, silent)
 	f.answer(1, completed())
-	f.render(f.renderer(Options{Filters: KeepAll()}), Final)
+	f.render(f.renderer(Options{Filters: keepAll()}), Final)
 	foreign := filepath.Join(f.dir, "batch_7.jsonl")
 	f.must(os.WriteFile(foreign, []byte("not ours\n"), 0o644))
 	rep := f.render(f.renderer(Options{}), Final)
@@ -325,7 +325,7 @@ func TestCancelledRenderingLeavesNothing(t *testing.T) {
 
 func TestLongRowIsReported(t *testing.T) {
 	f := newFixture(t)
-	f.register(1, nil, db.Prompt{Text: strings.Repeat("\"", LongRow)})
+	f.register(1, nil, db.Prompt{Text: strings.Repeat("\"", longRow)})
 	f.answer(0, completed())
 	rep := f.render(f.renderer(Options{}), Final)
 	if rep.LongRows != 1 {

@@ -48,7 +48,7 @@ func (o Options) Short() bool { return o.Output != "" }
 // Effective are the filters in force: the short form has none.
 func (o Options) Effective() Filters {
 	if o.Short() {
-		return KeepAll()
+		return keepAll()
 	}
 	return o.Filters
 }
@@ -67,7 +67,7 @@ type Renderer struct {
 	ahead   *ahead              // nil: none
 	buf     []byte              // scratch
 	merged  uint64              // digest of the outcomes that the merged file shows
-	long    map[db.Ordinal]bool // rows that were found longer than LongRow
+	long    map[db.Ordinal]bool // rows that were found longer than longRow
 }
 
 // NewRenderer returns a renderer of the store's run. It reads nothing yet.
@@ -173,7 +173,7 @@ func (r *Renderer) sameFilters() (bool, error) {
 	if err != nil || len(launches) < 2 {
 		return err == nil, err
 	}
-	return FiltersOf(launches[len(launches)-2]) == r.opts.Effective(), nil
+	return filtersOf(launches[len(launches)-2]) == r.opts.Effective(), nil
 }
 
 // retool takes the tools that the run has by now, and tells whether there are

@@ -26,13 +26,13 @@ type Report struct {
 	Files      []File
 	Counts     Counts
 	Statistics *Statistics // nil after a rendering in the background
-	LongRows   int         // rows longer than LongRow that the renderer has met so far
+	LongRows   int         // rows of more than 10 MiB that the renderer has met so far
 	Took       time.Duration
 }
 
-// LongRow is the length in bytes from which on a row is reported: some readers
+// longRow is the length in bytes from which on a row is reported: some readers
 // of JSONL load blocks of 10 MiB and refuse a line that fills one.
-const LongRow = 10 << 20
+const longRow = 10 << 20
 
 // In returns the files of one state, in the order in which they were rendered.
 func (r *Report) In(state State) []File {

@@ -26,7 +26,7 @@ func Status(w io.Writer, store *db.Store, f Filters, live []string) error {
 		return err
 	}
 	if len(launches) > 0 {
-		last := FiltersOf(launches[len(launches)-1])
+		last := filtersOf(launches[len(launches)-1])
 		f.KeepWithoutReasoning = f.KeepWithoutReasoning || last.KeepWithoutReasoning
 		f.KeepInvalidTools = f.KeepInvalidTools || last.KeepInvalidTools
 	}

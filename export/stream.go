@@ -63,7 +63,7 @@ func parseArgs(store *db.Store, args []string) (format string, f Filters, err er
 		return "", f, err
 	}
 	if len(launches) > 0 {
-		f = FiltersOf(launches[len(launches)-1])
+		f = filtersOf(launches[len(launches)-1])
 	}
 	fs := flag.NewFlagSet("export", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)

@@ -28,7 +28,7 @@ func Summary(w io.Writer, rep *Report) error {
 		t.usage(s)
 	}
 	t.files(rep)
-	if hint := ReasoningHint(rep.Counts); hint != "" {
+	if hint := reasoningHint(rep.Counts); hint != "" {
 		t.line("", "")
 		t.line(hint)
 	}
@@ -36,9 +36,9 @@ func Summary(w io.Writer, rep *Report) error {
 	return t.err
 }
 
-// ReasoningHint tells which flag keeps discarded prompts if none or few are
+// reasoningHint tells which flag keeps discarded prompts if none or few are
 // kept; "" if there is nothing to tell.
-func ReasoningHint(c Counts) string {
+func reasoningHint(c Counts) string {
 	if c.Discarded == 0 || 2*c.Discarded < c.Finished() {
 		return ""
 	}

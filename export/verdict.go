@@ -41,10 +41,10 @@ type Filters struct {
 	KeepInvalidTools     bool
 }
 
-// FiltersOf are the filters that a launch ran under.
-func FiltersOf(l db.Launch) Filters {
+// filtersOf are the filters that a launch ran under.
+func filtersOf(l db.Launch) Filters {
 	if l.Flags["output"] != "" {
-		return KeepAll()
+		return keepAll()
 	}
 	return Filters{
 		KeepWithoutReasoning: l.Flags[flagReasoning] == "true",
@@ -52,8 +52,8 @@ func FiltersOf(l db.Launch) Filters {
 	}
 }
 
-// KeepAll are the filters of the short form, which drop nothing.
-func KeepAll() Filters { return Filters{KeepWithoutReasoning: true, KeepInvalidTools: true} }
+// keepAll are the filters of the short form, which drop nothing.
+func keepAll() Filters { return Filters{KeepWithoutReasoning: true, KeepInvalidTools: true} }
 
 const (
 	flagReasoning = "keep_without_reasoning"

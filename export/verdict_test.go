@@ -26,7 +26,7 @@ func TestJudge(t *testing.T) {
 		{"invalid tool", invented, [4]Verdict{Filtered, Filtered, Kept, Kept}},
 		{"both", both, [4]Verdict{Discarded, Filtered, Discarded, Kept}},
 	} {
-		filters := [4]Filters{{}, {KeepWithoutReasoning: true}, {KeepInvalidTools: true}, KeepAll()}
+		filters := [4]Filters{{}, {KeepWithoutReasoning: true}, {KeepInvalidTools: true}, keepAll()}
 		for i, f := range filters {
 			if got := Judge(test.head, f); got != test.want[i] {
 				t.Errorf("%s with %+v: %v, want %v", test.name, f, got, test.want[i])
@@ -39,7 +39,7 @@ func TestFilterFlags(t *testing.T) {
 	var f Filters
 	fs := flag.NewFlagSet("test", flag.ContinueOnError)
 	f.Register(fs)
-	if err := fs.Parse([]string{"-keep_without_reasoning", "-keep_invalid_tools=true"}); err != nil || f != KeepAll() {
+	if err := fs.Parse([]string{"-keep_without_reasoning", "-keep_invalid_tools=true"}); err != nil || f != keepAll() {
 		t.Errorf("%+v, %v", f, err)
 	}
 }
