@@ -44,6 +44,7 @@ var storeVerbs = []struct {
 // without taking much memory.
 func FuzzHostileStore(f *testing.F) {
 	sound := smallRun(f)
+	places := storeKeys(f, sound)
 	for verb := range uint8(len(storeVerbs)) {
 		f.Add(verb, uint32(0), []byte{0}, false)                                                // the header
 		f.Add(verb, uint32(4096*3+8), []byte{1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, false)  // a page
@@ -61,7 +62,7 @@ func FuzzHostileStore(f *testing.F) {
 		}
 		mustWriteFile(t, path, data)
 		if sealed {
-			putSealed(t, path, int(at), patch)
+			putSealed(t, path, places[int(at)%len(places)], patch)
 		}
 		v := storeVerbs[int(verb)%len(storeVerbs)]
 		if v.args[0] != "check" && v.args[0] != "status" && v.args[0] != "export" {
@@ -90,33 +91,45 @@ func smallRun(tb testing.TB) []byte {
 	return slices.Clip(data[:(len(bytes.TrimRight(data, "\x00"))+4095)/4096*4096])
 }
 
-// putSealed puts a value with its checksum under the n-th of all keys.
-func putSealed(tb testing.TB, path string, n int, value []byte) {
+// place is where a value lies in a store.
+type place struct{ bucket, key []byte }
+
+// storeKeys are the places of all values of a store.
+func storeKeys(tb testing.TB, store []byte) (places []place) {
 	tb.Helper()
-	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	type place struct{ bucket, key []byte }
-	var places []place
-	err = db.Update(func(tx *bolt.Tx) error {
-		err := tx.ForEach(func(name []byte, in *bolt.Bucket) error {
+	path := filepath.Join(tb.TempDir(), "run.db")
+	mustWriteFile(tb, path, store)
+	changeFile(tb, path, func(tx *bolt.Tx) error {
+		return tx.ForEach(func(name []byte, in *bolt.Bucket) error {
 			return in.ForEach(func(k, _ []byte) error {
 				places = append(places, place{bytes.Clone(name), bytes.Clone(k)})
 				return nil
 			})
 		})
-		if err != nil {
-			return err
-		}
-		p := places[n%len(places)]
-		table := crc32.MakeTable(crc32.Castagnoli)
-		sum := crc32.Update(crc32.Checksum(p.key, table), table, value)
-		return tx.Bucket(p.bucket).Put(p.key, binary.BigEndian.AppendUint32(bytes.Clone(value), sum))
 	})
-	if err := errors.Join(err, db.Close()); err != nil {
+	return places
+}
+
+// changeFile changes a store behind its back.
+func changeFile(tb testing.TB, path string, change func(*bolt.Tx) error) {
+	tb.Helper()
+	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
+	if err != nil {
 		tb.Fatal(err)
 	}
+	if err := errors.Join(db.Update(change), db.Close()); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// putSealed puts a value with its checksum.
+func putSealed(tb testing.TB, path string, at place, value []byte) {
+	tb.Helper()
+	table := crc32.MakeTable(crc32.Castagnoli)
+	sum := crc32.Update(crc32.Checksum(at.key, table), table, value)
+	changeFile(tb, path, func(tx *bolt.Tx) error {
+		return tx.Bucket(at.bucket).Put(at.key, binary.BigEndian.AppendUint32(bytes.Clone(value), sum))
+	})
 }
 
 var panicText = regexp.MustCompile(`goroutine \d|panic:|fatal error:|runtime error|SIG[A-Z]{3}`)

@@ -191,7 +191,7 @@ func (s *session) fork(lost *lostError) error {
 		if shared {
 			reason = reasonInfrastructure
 		}
-		return done(s.finish(end{db.EndFailed, reason, db.ClassTransient, s.run.mask.text(oneLine(lost.Error()))}))
+		return done(s.finish(end{db.EndFailed, reason, db.ClassTransient, s.run.mask.line(lost.Error())}))
 	}
 	if err := s.durable(); err != nil {
 		return err

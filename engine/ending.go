@@ -53,16 +53,16 @@ func (s *session) fail(ctx context.Context, err error) error {
 	case errors.As(err, &call):
 		return s.failCall(call)
 	case errors.Is(err, sandbox.ErrCwd) && s.box.recorded == nil: // no file system takes the name
-		return done(s.finish(end{db.EndFailed, reasonCwd, db.ClassPermanent, s.run.mask.text(oneLine(err.Error()))}))
+		return done(s.finish(end{db.EndFailed, reasonCwd, db.ClassPermanent, s.run.mask.line(err.Error())}))
 	case errors.As(err, &broken):
-		return done(s.finish(end{db.EndFailed, reasonInfrastructure, db.ClassTransient, s.run.mask.text(oneLine(err.Error()))}))
+		return done(s.finish(end{db.EndFailed, reasonInfrastructure, db.ClassTransient, s.run.mask.line(err.Error())}))
 	}
 	return err
 }
 
 // failCall ends a prompt whose model call was given up.
 func (s *session) failCall(e *model.Error) error {
-	message := s.run.mask.text(oneLine(e.Error()))
+	message := s.run.mask.line(e.Error())
 	switch {
 	case e.Class == model.Fatal:
 		s.run.stop.begin(&stopError{e.Reason, fmt.Errorf("%w\n%s; --resume goes on", e, stopHints[e.Reason])})

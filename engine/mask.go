@@ -114,3 +114,8 @@ func (m mask) text(s string) string {
 	}
 	return s
 }
+
+// line makes one harmless line of a text. It masks before the line is cut, so
+// that no part of a secret is left, and after that, as what is left out between
+// two parts may have made them one.
+func (m mask) line(s string) string { return m.text(oneLine(m.text(s))) }

@@ -42,7 +42,7 @@ func (s *session) tellTurn(t *db.Turn) {
 	r.log.Debug("turn", "prompt", s.ord.Index(), "turn", s.turns, "calls", len(t.Entry.ToolCalls), "finish", t.Finish,
 		"tries", t.Tries, "took", t.Took.Round(1e6), "text", r.preview(t.Entry.Value))
 	for _, c := range t.Entry.ToolCalls {
-		r.log.Debug("call", "prompt", s.ord.Index(), "tool", oneLine(r.mask.text(c.Name)), "arguments", r.preview(c.Arguments))
+		r.log.Debug("call", "prompt", s.ord.Index(), "tool", r.mask.line(c.Name), "arguments", r.preview(c.Arguments))
 	}
 }
 
@@ -52,7 +52,7 @@ func (s *session) tellResult(rec *db.Result) {
 	if !r.o.Verbose {
 		return
 	}
-	r.log.Debug("result", "prompt", s.ord.Index(), "tool", oneLine(r.mask.text(rec.Name)), "status", rec.Status,
+	r.log.Debug("result", "prompt", s.ord.Index(), "tool", r.mask.line(rec.Name), "status", rec.Status,
 		"took", rec.Took.Round(1e6), "text", r.preview(rec.Text()))
 }
 

@@ -97,7 +97,7 @@ func (s *session) failPanicked(p any, stack []byte) (err error) {
 		}
 		again.facts = *t.all()
 	}
-	return again.finish(end{db.EndFailed, reasonPanic, db.ClassPermanent, oneLine("panic: " + text)})
+	return again.finish(end{db.EndFailed, reasonPanic, db.ClassPermanent, r.mask.line("panic: " + text)})
 }
 
 // live loads the session and takes it to its outcome.
@@ -196,13 +196,13 @@ func (s *session) over() (end, bool) {
 func (s *session) unfit() (end, bool) {
 	if s.prompt.Image != "" {
 		return end{db.EndFailed, reasonImage, db.ClassPermanent,
-			fmt.Sprintf("the row asks for the image %q, and this version has no container sandbox", s.prompt.Image)}, true
+			s.run.mask.line(fmt.Sprintf("the row asks for the image %q, and this version has no container sandbox", s.prompt.Image))}, true
 	}
 	switch err := sandbox.CheckCwd(s.prompt.Cwd); {
 	case err != nil && s.box.recorded != nil: // it was there
-		return end{db.EndFailed, reasonInfrastructure, db.ClassTransient, oneLine(err.Error())}, true
+		return end{db.EndFailed, reasonInfrastructure, db.ClassTransient, s.run.mask.line(err.Error())}, true
 	case err != nil:
-		return end{db.EndFailed, reasonCwd, db.ClassPermanent, oneLine(err.Error())}, true
+		return end{db.EndFailed, reasonCwd, db.ClassPermanent, s.run.mask.line(err.Error())}, true
 	}
 	return end{}, false
 }

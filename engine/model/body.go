@@ -77,7 +77,7 @@ func readBody(res *http.Response) ([]byte, error) {
 	if int64(len(raw)) > limit {
 		raw = raw[:limit]
 		if ok {
-			return raw[:errorLimit:errorLimit], errTooLarge
+			err = errTooLarge
 		}
 	}
 	return raw, err

@@ -52,18 +52,15 @@ func (c *Client) outcome(ex *exchange, conv *Conversation) (*Reply, *fault) {
 		return nil, f
 	}
 	c.answered.Store(true)
+	ex.mask(c.mask)
 	if ex.status/100 != 2 {
 		return nil, statusFault(ex, c.endpoint, past)
 	}
-	raw := ex.raw
-	if masked := c.mask(string(raw)); masked != string(raw) {
-		raw = []byte(masked)
-	}
 	if ex.readErr != nil {
-		return &Reply{Raw: raw}, cutBody(ex)
+		return &Reply{Raw: ex.raw}, cutBody(ex)
 	}
 	n := normaliser{turn: conv.turns, taken: conv.ids, mask: c.mask}
-	return n.normalise(raw)
+	return n.normalise(ex.raw)
 }
 
 // cutBody is the fault of a reply whose body did not come to its end.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -60,6 +61,17 @@ func (ex *exchange) do(parent context.Context, api *openai.Client, limit time.Du
 		if err == nil {
 			ex.err = errors.New("no request was sent")
 		}
+	}
+}
+
+// mask takes secrets out of the body before anything is cut off it, so that no
+// part of one is left.
+func (ex *exchange) mask(mask func(string) string) {
+	if masked := mask(string(ex.raw)); masked != string(ex.raw) {
+		ex.raw = []byte(masked)
+	}
+	if errors.Is(ex.readErr, errTooLarge) {
+		ex.raw = bytes.Clone(ex.raw[:min(len(ex.raw), errorLimit)])
 	}
 }
 
