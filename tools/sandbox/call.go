@@ -46,6 +46,13 @@ type record struct {
 // meaningful says whether the pids of the record mean the same here and now.
 func (r record) meaningful() bool { return r.Boot == bootID() && r.Space == pidSpace() }
 
+// wake lets the supervisor go on if its command has stopped it.
+func (r record) wake() {
+	if r.Pid > 0 && r.meaningful() {
+		_ = process{pid: r.Pid, start: r.Start}.signal(unix.SIGCONT)
+	}
+}
+
 func (l *Local) call(key string) (call, error) {
 	if !validKey(key) {
 		return call{}, fmt.Errorf("%q: %w", key, ErrKey)

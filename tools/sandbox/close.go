@@ -48,7 +48,7 @@ func (l *Local) endAll(ctx context.Context) error {
 	}
 	l.mu.Unlock()
 	for _, r := range runs {
-		_ = r.process.Signal(unix.SIGTERM)
+		r.stop()
 	}
 	limit := time.After(stopGrace + killLimit + time.Second)
 	for _, r := range runs {
@@ -107,6 +107,7 @@ func endHolder(ctx context.Context, c call) bool {
 		// One that has just been started may not have said yet who it is.
 		if r, begun, _ := c.read(); begun && r.meaningful() {
 			_ = process{pid: r.Pid, start: r.Start}.signal(sig)
+			r.wake()
 		}
 		if c.waitFree(50 * time.Millisecond) {
 			return sig == unix.SIGTERM

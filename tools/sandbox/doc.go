@@ -79,7 +79,8 @@
 //     environment but a few named variables, but may read what the user may;
 //     the program has to close its own (engine.Conceal).
 //   - A command can kill its own supervisor. That is an error of the sandbox
-//     ([ErrSupervisor]), as if the machine had run out of memory.
+//     ([ErrSupervisor]), as if the machine had run out of memory. One that it
+//     stops is woken when its report is due, and when the sandbox is closed.
 //   - If a supervisor is killed, what is left is found by the shell's session
 //     and by a variable in the environment. A process that has left both goes
 //     on.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,7 +37,7 @@ func (l *Local) Exec(ctx context.Context, c Command) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("run command %s: %w", c.Key, err)
 	}
-	res, err := l.await(ctx, r)
+	res, err := l.await(ctx, r, c.reportWithin())
 	if err != nil {
 		return Result{}, fmt.Errorf("run command %s: %w", c.Key, err)
 	}
@@ -102,15 +103,52 @@ func (l *Local) spec(file call, c Command) spec {
 	return s
 }
 
-// await waits for the report, or ends the command when ctx or the sandbox ends.
-func (l *Local) await(ctx context.Context, r *run) (Result, error) {
-	select {
-	case <-r.told:
-	case <-ctx.Done():
-		l.end(r)
-	case <-l.stopping:
-		l.end(r)
+// startLimit is how long a command in the background may take to begin.
+const startLimit = 5 * time.Second
+
+// reportWithin is when the supervisor has reported, if nothing holds it up; 0
+// if that may take any time.
+func (c Command) reportWithin() time.Duration {
+	switch {
+	case c.Background:
+		return startLimit
+	case c.Timeout > 0:
+		return c.Timeout + cmp.Or(c.Grace, DefaultGrace) + time.Second
 	}
+	return 0
+}
+
+// await waits for the report, or ends the command when ctx or the sandbox ends.
+// A command may have stopped its own supervisor, which then keeps no time: when
+// it is due it is woken, again and again for a while, and at last ended.
+func (l *Local) await(ctx context.Context, r *run, due time.Duration) (Result, error) {
+	var overdue <-chan time.Time
+	var timer *time.Timer
+	if due > 0 {
+		timer = time.NewTimer(due)
+		defer timer.Stop()
+		overdue = timer.C
+	}
+	for limit := time.Now().Add(due + 2*killLimit); ; {
+		select {
+		case <-r.told:
+			return l.outcome(ctx, r)
+		case <-overdue:
+			if time.Now().Before(limit) {
+				_ = r.process.Signal(unix.SIGCONT)
+				timer.Reset(time.Second)
+				continue
+			}
+		case <-ctx.Done():
+		case <-l.stopping:
+		}
+		l.end(r)
+		return l.outcome(ctx, r)
+	}
+}
+
+// outcome is what a supervisor has reported, or why it has not.
+func (l *Local) outcome(ctx context.Context, r *run) (Result, error) {
 	<-r.told
 	switch {
 	case r.report.Result != nil:
@@ -129,7 +167,7 @@ func (l *Local) await(ctx context.Context, r *run) (Result, error) {
 
 // end ends a supervisor, and what it watches, and waits for that.
 func (l *Local) end(r *run) {
-	_ = r.process.Signal(unix.SIGTERM)
+	r.stop()
 	select {
 	case <-r.done:
 	case <-time.After(stopGrace + killLimit + time.Second):

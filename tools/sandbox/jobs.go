@@ -157,6 +157,9 @@ func (l *Local) ask(ctx context.Context, id string, q question) (answer, error) 
 	}
 	a, ended, err := c.endedJob()
 	if err == nil && !ended {
+		if r, _, err := c.read(); err == nil {
+			r.wake()
+		}
 		a, err = l.askSupervisor(ctx, l.socket(key), q)
 		if err != nil && ctx.Err() == nil && !l.isClosed() && c.waitFree(askLimit) {
 			// It ended before it could answer.

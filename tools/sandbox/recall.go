@@ -46,6 +46,7 @@ func (l *Local) recall(ctx context.Context, c call, key string) (Result, CallSta
 			r.Result.Recovered = true
 			return *r.Result, CallDone, nil
 		case held:
+			r.wake()
 		case !begun:
 			return Result{}, CallNever, nil
 		case r.Program, r.Ended:

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // A run is a supervisor that this program started.
@@ -91,6 +93,12 @@ func (l *Local) attendRun(r *run, pipe *os.File) {
 	l.mu.Unlock()
 	close(r.done)
 	told()
+}
+
+// stop tells the supervisor to end, also one that its command has stopped.
+func (r *run) stop() {
+	_ = r.process.Signal(unix.SIGTERM)
+	_ = r.process.Signal(unix.SIGCONT)
 }
 
 // failure says why there is no result.

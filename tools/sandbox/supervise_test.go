@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -118,4 +120,72 @@ func TestSupervisorTellsNothing(t *testing.T) {
 	if !strings.HasSuffix(out, "\n5\n") {
 		t.Errorf("a command inherits descriptors: %s", out)
 	}
+}
+
+// A command that stops its supervisor is still ended in time, and so is the
+// sandbox.
+func TestStoppedSupervisor(t *testing.T) {
+	const stop = "kill -STOP $PPID; "
+	t.Run("foreground", func(t *testing.T) {
+		l := open(t, LocalOptions{})
+		r, err := l.Exec(t.Context(), Command{Key: "0", Script: stop + "sleep 300", Timeout: 500 * time.Millisecond, Grace: 10 * time.Millisecond})
+		if err != nil || !r.TimedOut {
+			t.Errorf("Exec = %+v, %v, want a timeout", r, err)
+		}
+		if r := mustRun(t, l, "1", "echo next"); string(r.Output) != "next\n" {
+			t.Errorf("the next command: %+v", r)
+		}
+	})
+	t.Run("job", func(t *testing.T) {
+		l := open(t, LocalOptions{})
+		j := startJob(t, l, "0", "echo before; until test -e go; do sleep 0.01; done; "+stop+"sleep 300")
+		write(t, filepath.Join(l.work(), "go"), "", 0o600)
+		until(t, "the job has stopped its supervisor", func() bool { return stopped(t, l, "0") })
+		if j, err := l.Jobs().Kill(t.Context(), j.ID); err != nil || !j.Result.Killed || string(j.Result.Output) != "before\n" {
+			t.Errorf("Kill = %+v, %v", j, err)
+		}
+	})
+	t.Run("closed", func(t *testing.T) {
+		l := open(t, LocalOptions{})
+		ended := make(chan error, 1)
+		go func() {
+			_, err := l.Exec(t.Context(), Command{Key: "0", Script: stop + "sleep 300"})
+			ended <- err
+		}()
+		until(t, "the command has stopped its supervisor", func() bool { return stopped(t, l, "0") })
+		if err := l.Close(t.Context(), false); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, ErrClosed) {
+			t.Errorf("Exec = %v, want ErrClosed", err)
+		}
+		if r, _, err := (call{filepath.Join(l.base, callsFolder, "0")}).read(); err != nil || !r.Ended {
+			t.Errorf("the supervisor did not end by itself: %+v, %v", r, err)
+		}
+	})
+	t.Run("recalled", func(t *testing.T) {
+		base := filepath.Join(t.TempDir(), "box")
+		nonce, kill := startProgram(t, base, stop+"echo after")
+		l := open(t, LocalOptions{Base: base, Nonce: nonce})
+		until(t, "the command has stopped its supervisor", func() bool { return stopped(t, l, "0") })
+		kill()
+		r, state, err := l.Recall(t.Context(), "0")
+		if err != nil || state != CallDone || string(r.Output) != "after\n" {
+			t.Errorf("Recall = %+v, %v, %v; want CallDone", r, state, err)
+		}
+	})
+}
+
+// stopped tells whether the supervisor of a call is.
+func stopped(t *testing.T, l *Local, key string) bool {
+	t.Helper()
+	r, begun, err := (call{filepath.Join(l.base, callsFolder, key)}).read()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !begun {
+		return false
+	}
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.Pid))
+	return bytes.Contains(stat, []byte(") T "))
 }
