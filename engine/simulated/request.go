@@ -9,7 +9,7 @@ import (
 
 // request is what the model looks at of one chat completion request.
 type request struct {
-	prompt      string   // text of the last user message that is not just "continue"
+	prompt      string   // text of the last user message that does not just ask to go on
 	turn        int      // assistant messages since the prompt
 	past        []turn   // those of them that called tools
 	offered     []string // names of the offered tools, as they came
@@ -164,8 +164,13 @@ func (t *turn) fill(id, text string) {
 func goesOn(text string) bool {
 	t := strings.ToLower(strings.TrimSpace(text))
 	t = strings.TrimPrefix(t, "please ")
-	return len(t) <= 400 && strings.HasPrefix(t, "continue") &&
-		(len(t) <= len("continue...") || strings.Contains(t, "left off"))
+	switch {
+	case len(t) > 400:
+		return false
+	case strings.HasPrefix(t, "continue"):
+		return len(t) <= len("continue...") || strings.Contains(t, "left off")
+	}
+	return strings.Contains(t, "cut off") && strings.Contains(t, "go on")
 }
 
 func textOf(content any) string {

@@ -20,6 +20,7 @@ func TestRequestsAreRead(t *testing.T) {
 		"stray result":      {`{"role":"tool","content":"1"},{"role":"user","content":"hi"}`, `"hi" 0 []`},
 		"call to go on":     {`{"role":"user","content":"hi"},{"role":"assistant","content":"a"},{"role":"user","content":"Continue."}`, `"hi" 1 []`},
 		"long call":         {`{"role":"user","content":"hi"},{"role":"assistant","content":"a"},{"role":"user","content":"Please continue exactly where you left off."}`, `"hi" 1 []`},
+		"call of a runner":  {`{"role":"user","content":"hi"},{"role":"assistant","content":"a"},{"role":"user","content":"Your answer was cut off by the length limit. Go on exactly where it stopped, without repeating anything."}`, `"hi" 1 []`},
 		"prompt to go on":   {`{"role":"user","content":"Continue."}`, `"Continue." 0 []`},
 		"no user":           {`{"role":"system","content":"x"}`, `"" 0 []`},
 		"surrogate":         {`{"role":"user","content":"\ud83d!"}`, "\"\uFFFD!\" 0 []"},
