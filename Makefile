@@ -5,9 +5,9 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10m
 # Packages that ./... does not find.
-MEASURES := ./testdata/figures ./testdata/bench ./testdata/crash ./testdata/crash/power ./testdata/fuzzers
+MEASURES := ./testdata/figures ./testdata/bench ./testdata/crash ./testdata/crash/power ./testdata/soak ./testdata/program ./testdata/fuzzers
 
-.PHONY: build test race fuzz bench figures crash lint demo verify clean
+.PHONY: build test race fuzz bench figures crash soak lint demo verify clean
 
 build:
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o hermes-batch .
@@ -39,6 +39,10 @@ figures:
 # Says whether anything is lost: make crash CRASH='-only kills -kills 1000'
 crash:
 	go run ./testdata/crash $(CRASH)
+
+# Twenty minutes of everything that can go wrong at once: make soak SOAK='-time 2m -kill 30s'
+soak:
+	go run ./testdata/soak $(SOAK)
 
 lint:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted by gofmt:"; echo "$$unformatted"; exit 1; }
