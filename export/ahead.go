@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"errors"
 	"os"
 	"runtime"
 	"time"
@@ -108,6 +109,9 @@ func (a *ahead) advance(ctx context.Context, until time.Time) error {
 		if err := a.leave(b); err != nil {
 			return err
 		}
+		if a.failed != nil || a.merged.err != nil {
+			return errors.Join(a.failed, a.merged.err)
+		}
 	}
 	return a.parquet.failed()
 }
@@ -134,7 +138,7 @@ func (a *ahead) holds() bool {
 			return false
 		}
 	}
-	return a.present() == a.older && a.parquet.failed() == nil
+	return a.present() == a.older && a.merged.untouched() == nil && a.parquet.failed() == nil
 }
 
 // finish renders what is left. Files of batches that somebody touched since
@@ -143,7 +147,9 @@ func (a *ahead) finish(ctx context.Context, rep *Report) error {
 	a.rep = rep
 	for b, was := range a.passed {
 		if err := a.restore(ctx, b, was); err != nil {
-			return err
+			if err := a.pardon(err); err != nil {
+				return err
+			}
 		}
 	}
 	return a.pass.finish(ctx, db.MakeOrdinal(a.r.ledger.first(len(a.passed)), 0))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"hermes-batch/db"
@@ -100,6 +101,37 @@ func TestFinalAfterBackgroundOnOldFiles(t *testing.T) {
 		wantNames(t, rep, Written, gone)
 		if got := f.files(f.dir); !maps.Equal(got, want) {
 			t.Errorf("without %s the files are %q, want %q", gone, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
+		}
+	}
+}
+
+// TestFinalAfterTemporaryFilesWereTouched does to the files that grow while a
+// run goes on what a cleaner of folders may do.
+func TestFinalAfterTemporaryFilesWereTouched(t *testing.T) {
+	touches := map[string]func(path string) error{
+		"removed": os.Remove,
+		"cut":     func(path string) error { return os.Truncate(path, 10) },
+		"replaced": func(path string) error {
+			return errors.Join(os.WriteFile(path+".other", []byte("something else\n"), 0o644), os.Rename(path+".other", path))
+		},
+		"a folder": func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o755)) },
+	}
+	for name, touch := range touches {
+		f := newFixture(t)
+		f.register(1, nil, numbered(4)...)
+		for i := range 3 {
+			f.session(db.MakeOrdinal(i, 0), completed(), begun(), gpt(strings.Repeat("much text ", 20_000), "a thought"))
+		}
+		r := f.renderer(Options{})
+		f.render(r, Background)
+		f.must(touch(temporary(filepath.Join(f.dir, "trajectories.jsonl"))))
+		f.answer(3, completed())
+		f.render(r, Final)
+		got := f.files(f.dir)
+		other := t.TempDir()
+		f.render(f.renderer(Options{Dir: other}), Final)
+		if want := f.files(other); !maps.Equal(got, want) {
+			t.Errorf("%s: the files are %q, want %q or their content is another", name, slices.Sorted(maps.Keys(got)), slices.Sorted(maps.Keys(want)))
 		}
 	}
 }

@@ -10,5 +10,9 @@ var ErrWrite = errors.New("cannot write output file")
 // because no folder is named, or one that holds other things.
 var ErrRefused = errors.New("cannot export")
 
+// errTouched is returned when a file that was being written is not the one that
+// lies under its temporary name any more.
+var errTouched = errors.New("somebody has changed or replaced its temporary file")
+
 // errGarbled is returned for an export that was not written by Stream.
 var errGarbled = errors.New("not understood")

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,20 +71,25 @@ func (r *Renderer) trustFiles() {
 }
 
 // batches renders the files of those batches that are due and may have changed.
-func (r *Renderer) batches(ctx context.Context, rep *Report, due func(*tally) bool) error {
+// One that cannot be written keeps none of the others back; the first error is told.
+func (r *Renderer) batches(ctx context.Context, rep *Report, due func(*tally) bool) (failed error) {
 	for b := range r.ledger.batches {
 		t := &r.ledger.batches[b]
 		if !t.dirty() || !due(t) {
 			continue
 		}
 		if t.rows() > 0 {
-			if err := r.batch(ctx, rep, b); err != nil {
+			switch err := r.batch(ctx, rep, b); {
+			case errors.Is(err, ErrWrite):
+				failed = cmp.Or(failed, err)
+				continue
+			case err != nil:
 				return err
 			}
 		}
 		t.rendered = t.digest
 	}
-	return nil
+	return failed
 }
 
 func (r *Renderer) batch(ctx context.Context, rep *Report, b int) error {

@@ -15,6 +15,10 @@ import (
 type output interface {
 	io.Writer
 
+	// untouched tells whether what was written so far is still there: it may
+	// lie under its temporary name for as long as a run takes.
+	untouched() error
+
 	// commit completes the file and tells whether its bytes changed. With a
 	// proof, what was written has to read back as what the proof says.
 	commit(*proof) (changed bool, err error)
@@ -90,14 +94,19 @@ type file struct {
 	path string
 	rows int
 	size int64
+	err  error // the first one of writing, which finish tells again
 }
 
 func (r *Renderer) begin(path string) *file { return &file{output: r.place.begin(path), path: path} }
 
 // Write implements io.Writer.
 func (f *file) Write(p []byte) (int, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
 	n, err := f.output.Write(p)
 	f.size += int64(n)
+	f.err = err
 	return n, err
 }
 
@@ -110,6 +119,10 @@ func (f *file) add(line []byte) error {
 
 // finish puts a file in its place and into the report.
 func (r *Renderer) finish(rep *Report, f *file, what *proof) error {
+	if f.err != nil {
+		f.abort()
+		return f.err
+	}
 	changed, err := f.commit(what)
 	if err != nil {
 		return err

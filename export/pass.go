@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,7 @@ type pass struct {
 	parquet *parquetFile // nil: none
 	batch   *file        // nil before its first row
 	number  int          // of batch; those before it are finished
+	failed  error        // of the first batch whose file could not be written
 }
 
 // seen is told of every outcome of a pass.
@@ -34,11 +36,12 @@ func (r *Renderer) beginPass(rep *Report, tell seen, parquet *parquetFile) *pass
 func (r *Renderer) pass(ctx context.Context, rep *Report, tell seen, parquet *parquetFile) error {
 	p := r.beginPass(rep, tell, parquet)
 	defer p.abort()
-	return p.finish(ctx, 0)
+	return errors.Join(p.finish(ctx, 0), p.failed)
 }
 
 // finish goes through what is left from a place on, and puts the merged file in
-// its place.
+// its place. Files that cannot be written keep none of the others back: their
+// errors are in failed.
 func (p *pass) finish(ctx context.Context, from db.Ordinal) error {
 	digest := p.r.ledger.digest()
 	if err := p.walk(ctx, span{from: from}); err != nil {
@@ -48,9 +51,20 @@ func (p *pass) finish(ctx context.Context, from db.Ordinal) error {
 		return err
 	}
 	if err := p.r.finish(p.rep, p.merged, nil); err != nil {
-		return err
+		return p.pardon(err)
 	}
 	p.r.merged = digest
+	return nil
+}
+
+// pardon keeps an error that is one file's alone for the end, and returns others.
+func (p *pass) pardon(err error) error {
+	if !errors.Is(err, ErrWrite) {
+		return err
+	}
+	if p.failed == nil {
+		p.failed = err
+	}
 	return nil
 }
 
@@ -114,30 +128,47 @@ func (p *pass) add(o db.Ordinal, out *db.Outcome, v Verdict) error {
 		p.batch = p.r.begin(p.r.path(batchName(batch)))
 	}
 	line := p.r.line(&row)
-	if err := p.batch.add(line); err != nil || v != Kept {
-		return err
+	if err := p.batch.add(line); err != nil {
+		if err := p.pardon(err); err != nil {
+			return err
+		}
+	}
+	if v != Kept {
+		return nil
 	}
 	if p.parquet != nil {
 		p.parquet.add(&row) // finishParquet tells its error
 	}
-	return p.merged.add(line)
+	if err := p.merged.add(line); err != nil {
+		return p.pardon(err)
+	}
+	return nil
 }
 
 // close finishes the batches before the given one.
 func (p *pass) close(before int) error {
 	for ; p.number < before; p.number++ {
-		if p.batch == nil {
-			if err := p.remove(p.number); err != nil {
+		if err := p.end(); err != nil {
+			if err := p.pardon(err); err != nil {
 				return err
 			}
-		} else if err := p.r.finish(p.rep, p.batch, nil); err != nil {
-			return err
+			continue
 		}
-		p.batch = nil
 		t := &p.r.ledger.batches[p.number]
 		t.rendered = t.digest
 	}
 	return nil
+}
+
+// end finishes the open batch, or one without rows.
+func (p *pass) end() error {
+	if p.batch == nil {
+		return p.remove(p.number)
+	}
+	f := p.batch
+	p.batch = nil
+	defer f.abort()
+	return p.r.finish(p.rep, f, nil)
 }
 
 // remove takes away the file of a batch without rows, if there is one.

@@ -286,12 +286,15 @@ func TestFullDiskKeepsOldFiles(t *testing.T) {
 	if !strings.Contains(got["checkpoint.json"], `"completed_prompts": [0,1,2,3]`) {
 		t.Errorf("checkpoint %s", got["checkpoint.json"])
 	}
-	delete(got, "checkpoint.json")
-	delete(want, "checkpoint.json")
+	small := []string{"checkpoint.json", "statistics.json", "trajectories.parquet"}
+	for _, name := range small {
+		delete(got, name)
+		delete(want, name)
+	}
 	if !maps.Equal(got, want) {
 		t.Errorf("files are %v", slices.Sorted(maps.Keys(got)))
 	}
-	wantNames(t, rep, Written, "checkpoint.json")
+	wantNames(t, rep, Written, small...)
 	f.render(f.renderer(Options{}), Final) // with room again
 	if rows := indices(t, f.files(f.dir)["trajectories.jsonl"]); len(rows) != 4 {
 		t.Errorf("rows %v", rows)
@@ -304,6 +307,36 @@ func TestUnwritableFileIsNamed(t *testing.T) {
 	_, err := f.renderer(Options{}).Render(context.Background(), Final)
 	if !errors.Is(err, ErrWrite) || !strings.Contains(err.Error(), "checkpoint.json") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestUnwritableFileKeepsNoneBack has a folder in the place of one file.
+func TestUnwritableFileKeepsNoneBack(t *testing.T) {
+	whole := everything(t)
+	whole.render(whole.renderer(Options{}), Final)
+	want := whole.files(whole.dir)
+	for _, name := range []string{"batch_0.jsonl", "trajectories.jsonl", "trajectories.parquet", "statistics.json"} {
+		for _, before := range []Mode{Background, Final} {
+			f := everything(t)
+			f.must(os.MkdirAll(filepath.Join(f.dir, name, "x"), 0o755))
+			r := f.renderer(Options{})
+			if before == Background {
+				if _, err := r.Render(context.Background(), Background); err != nil && !errors.Is(err, ErrWrite) {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			_, err := r.Render(context.Background(), Final)
+			if !errors.Is(err, ErrWrite) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: error %v", name, err)
+			}
+			f.must(os.RemoveAll(filepath.Join(f.dir, name)))
+			got := f.files(f.dir)
+			for other := range want {
+				if other != name && got[other] != want[other] {
+					t.Errorf("without %s, %s is not as it should be", name, other)
+				}
+			}
+		}
 	}
 }
 

@@ -128,15 +128,24 @@ func (r *Renderer) render(ctx context.Context, mode Mode, rep *Report) error {
 
 func (r *Renderer) finishAll(ctx context.Context, rep *Report) error {
 	defer r.drop()
-	if r.ahead == nil || !r.ahead.holds() {
-		r.drop()
-		r.ahead = r.beginAhead()
+	if r.ahead != nil && r.ahead.holds() {
+		err := r.finishAhead(ctx, rep)
+		if !errors.Is(err, ErrWrite) {
+			return err
+		}
+		*rep = Report{} // somebody may have touched what lay there for long: anew
 	}
+	r.drop()
+	r.ahead = r.beginAhead()
+	return r.finishAhead(ctx, rep)
+}
+
+func (r *Renderer) finishAhead(ctx context.Context, rep *Report) error {
 	a := r.ahead
 	if err := a.finish(ctx, rep); err != nil {
 		return errors.Join(err, r.tables(ctx, rep))
 	}
-	return errors.Join(r.tables(ctx, rep), r.statistics(rep, a.stats), r.finishParquet(rep, a.parquet, a.stats.pending))
+	return errors.Join(a.failed, r.tables(ctx, rep), r.statistics(rep, a.stats), r.finishParquet(rep, a.parquet, a.stats.pending))
 }
 
 // prepare brings the ledger up to date.

@@ -149,10 +149,36 @@ func (f *replacement) seal() error {
 	}
 	err := f.out.Flush()
 	if err == nil {
+		err = f.untouched()
+	}
+	if err == nil {
 		err = f.tmp.Close()
 	}
 	if err != nil {
 		return f.fail(err)
+	}
+	return nil
+}
+
+// untouched implements output.
+func (f *replacement) untouched() error {
+	if f.tmp == nil {
+		return nil
+	}
+	wrote, err := f.tmp.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	file, err := f.tmp.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := os.Lstat(temporary(f.path))
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(file, named) || file.Size() != wrote {
+		return errTouched
 	}
 	return nil
 }

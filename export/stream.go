@@ -162,6 +162,8 @@ func (f *sent) Write(p []byte) (int, error) {
 	return f.out.Write(p)
 }
 
+func (f *sent) untouched() error { return nil } // the other process looks
+
 func (f *sent) commit(what *proof) (changed bool, err error) {
 	defer f.abort()
 	if f.err != nil {
