@@ -157,7 +157,9 @@ func (r *Run) Close(end error) error {
 	case end != nil:
 		how = "stopped: " + r.mask.line(end.Error())
 	}
-	r.client.Close()
+	if r.client != nil { // else Start failed
+		r.client.Close()
+	}
 	r.leaveSandboxes()
 	var err error
 	if r.store.Err() == nil && r.launch > 0 {

@@ -192,7 +192,12 @@ func (s *site) removed() error {
 	if err != nil {
 		return err
 	}
-	if err := os.RemoveAll(s.folder()); err != nil {
+	// Under another name the program puts nothing more into it meanwhile.
+	away := s.folder() + ".away"
+	if err := os.Rename(s.folder(), away); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(away); err != nil {
 		return err
 	}
 	return s.anew(where, c)
