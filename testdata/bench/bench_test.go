@@ -111,3 +111,11 @@ func TestScenarios(t *testing.T) {
 		t.Errorf("left behind: %v %v", left, err)
 	}
 }
+
+func TestUnknownScenariosAreRefused(t *testing.T) {
+	var out bytes.Buffer
+	err := (&options{only: "nothing"}).run(t.Context(), sizes{}, &out, &out)
+	if err == nil || !strings.HasSuffix(err.Error(), strings.Join(names(), ", ")) || out.Len() > 0 {
+		t.Errorf("error %v, output %q", err, &out)
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 
@@ -65,7 +64,7 @@ func (o *options) do(ctx context.Context) error {
 // run measures and reports. Scenarios that did not work are an error, after
 // the figures of the others.
 func (o *options) run(ctx context.Context, size sizes, out, log io.Writer) error {
-	only, err := regexp.Compile(o.only)
+	only, err := pick(o.only)
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}

@@ -304,3 +304,11 @@ func ask(t *testing.T, s *site, want turn) {
 	}
 	resp.Body.Close()
 }
+
+func TestUnknownScenariosAreRefused(t *testing.T) {
+	var out bytes.Buffer
+	err := (&options{only: "nothing"}).run(t.Context(), &out, &out)
+	if err == nil || !strings.HasSuffix(err.Error(), strings.Join(names(), ", ")) || out.Len() > 0 {
+		t.Errorf("error %v, output %q", err, &out)
+	}
+}

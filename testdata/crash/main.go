@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -62,7 +61,7 @@ func main() {
 var errViolated = errors.New("violations")
 
 func (o *options) run(ctx context.Context, out, log io.Writer) error {
-	only, err := regexp.Compile(o.only)
+	only, err := pick(o.only)
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
