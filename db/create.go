@@ -67,7 +67,7 @@ func MakeFolder(path string) error {
 			return err
 		}
 	}
-	if err := os.Mkdir(path, 0o777); err != nil {
+	if err := os.Mkdir(path, 0o755); err != nil {
 		if info, failed := os.Stat(path); failed != nil || !info.IsDir() {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -141,6 +142,18 @@ func TestLineOfExactlyTheLimit(t *testing.T) {
 }
 
 // A dataset that cannot be read to its end must not pass for a shorter one.
+// Lines that are nested without end are bad ones, each by itself, and do not
+// overflow the stack, which is made small for this.
+func TestDeepLines(t *testing.T) {
+	defer debug.SetMaxStack(debug.SetMaxStack(32 << 20))
+	deep := func(open, end string) string { return strings.Repeat(open, 1_000_000) + strings.Repeat(end, 1_000_000) }
+	lines := []string{deep("[", "]"), deep(`{"prompt":`, "}"), `{"prompt": "x", "y": ` + deep("[", "]") + "}", `{"prompt": ` + deep(`{"a":`, ""), `{"prompt": "last"}`}
+	rows, bad, err := readRows(strings.NewReader(strings.Join(lines, "\n")), 100<<20)
+	if err != nil || len(rows) != 1 || rows[0].text != "last" || len(bad) != len(lines)-1 {
+		t.Errorf("%d rows, %v, %v", len(rows), bad, err)
+	}
+}
+
 func TestReadError(t *testing.T) {
 	broken := errors.New("disk on fire")
 	in := io.MultiReader(strings.NewReader(`{"prompt":"a"}`+"\n"+`{"prompt":"b"`), iotest.ErrReader(broken))

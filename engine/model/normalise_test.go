@@ -2,8 +2,10 @@ package model
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -254,4 +256,33 @@ func sameButSurrogates(before, after string) bool {
 		i = start + 5
 	}
 	return true
+}
+
+// Replies that are nested without end are refused or read as far as texts lie,
+// and do not overflow the stack, which is made small for this.
+func TestDeepReplies(t *testing.T) {
+	defer debug.SetMaxStack(debug.SetMaxStack(32 << 20))
+	deep := func(open, end string) string { return strings.Repeat(open, 1_000_000) + strings.Repeat(end, 1_000_000) }
+	for _, body := range []string{
+		deep("[", "]"), deep("{", ""), deep(`{"choices":[`, "]}"), deep(`{"error":`, "}"), deep(`{"detail":[`, ""),
+		`{"choices":[{"message":{"content":` + deep("[", "]") + `}}]}`,
+		`{"choices":[{"message":{"reasoning_details":` + deep(`{"text":`, "}") + `}}]}`,
+	} {
+		n := normaliser{}
+		if _, f := n.normalise([]byte(body)); f == nil || f.class != Transient {
+			t.Errorf("%.30s: %v", body, f)
+		}
+		_ = detailOf([]byte(body))
+	}
+	for _, arguments := range []string{deep("[", "]"), deep(`{"a":`, "}"), deep("{}", ""), deep(`"{`, "")} {
+		n := normaliser{}
+		quoted, err := json.Marshal(arguments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, f := n.normalise(fmt.Appendf(nil, `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"t","arguments":%s}}]}}]}`, quoted))
+		if f != nil || len(r.Calls) != 1 || r.Calls[0].Bad == "" && r.Calls[0].Arguments != "{}" {
+			t.Errorf("%.30s: %v", arguments, f)
+		}
+	}
 }

@@ -2,12 +2,14 @@ package model
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -118,6 +120,39 @@ func TestBodiesAreBounded(t *testing.T) {
 	e := wantError(t, err, Permanent, ReasonBadRequest, 1)
 	if n := len([]rune(e.Message)); n > messageLimit || strings.ContainsAny(e.Error(), "\n\x1b") {
 		t.Errorf("a message of %d characters: %v", n, e)
+	}
+}
+
+// Ten gigabytes of zeros in ten megabytes are read no further than a reply may
+// be long.
+func TestCompressedBodiesAreBounded(t *testing.T) {
+	var member bytes.Buffer
+	z := gzip.NewWriter(&member)
+	z.Write(make([]byte, 1<<20))
+	z.Close()
+	bomb := func(status int) answer {
+		return answer{do: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			w.WriteHeader(status)
+			for range 10_000 {
+				if _, err := w.Write(member.Bytes()); err != nil {
+					return
+				}
+			}
+			t.Error("all of it was read")
+		}}
+	}
+	s := newScript(t, bomb(200), bomb(503), good())
+	c, _ := connect(t, s.URL)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	r, err := c.Complete(t.Context(), prompt(), nil)
+	runtime.ReadMemStats(&after)
+	if err != nil || r.Tries != 3 || len(r.Rejected) != 1 || r.Rejected[0].Why != whyTooLarge || len(r.Rejected[0].Raw) != errorLimit {
+		t.Errorf("got %v, %v", r, err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 16*replyLimit {
+		t.Errorf("it took %d bytes of memory", took)
 	}
 }
 
