@@ -46,12 +46,12 @@ func FuzzHostileStore(f *testing.F) {
 	sound := smallRun(f)
 	places := storeKeys(f, sound)
 	for verb := range uint8(len(storeVerbs)) {
-		f.Add(verb, uint32(0), []byte{0}, false)                                                // the header
-		f.Add(verb, uint32(4096*3+8), []byte{1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, false)  // a page
-		f.Add(verb, uint32(0), []byte(`{"id":"\u001b[2J","name":"\u001b]0;x\u0007\n"}`), true)  // the run, or what comes first
-		f.Add(verb, uint32(3), []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, true)    // numbers
-		f.Add(verb, uint32(7), bytes.Repeat([]byte("["), 1_000_000), true)                      // depth
-		f.Add(verb, uint32(9), []byte{1, 0x3f, 0xff, 0xff, 0xff, 0x28, 0xb5, 0x2f, 0xfd}, true) // size
+		f.Add(verb, uint32(0), []byte{0}, false)                                                    // the header
+		f.Add(verb, uint32(storePage*3+8), []byte{1, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, false) // a page
+		f.Add(verb, uint32(0), []byte(`{"id":"\u001b[2J","name":"\u001b]0;x\u0007\n"}`), true)      // the run, or what comes first
+		f.Add(verb, uint32(3), []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, true)        // numbers
+		f.Add(verb, uint32(7), bytes.Repeat([]byte("["), 1_000_000), true)                          // depth
+		f.Add(verb, uint32(9), []byte{1, 0x3f, 0xff, 0xff, 0xff, 0x28, 0xb5, 0x2f, 0xfd}, true)     // size
 	}
 	f.Fuzz(func(t *testing.T, verb uint8, at uint32, patch []byte, sealed bool) {
 		dir := t.TempDir()
@@ -79,6 +79,9 @@ const (
 	smallDistribution = `{"calc": {"calculator": 100}}`
 )
 
+// storePage is the page size of a new store.
+const storePage = 8192
+
 // smallRun makes a run and returns its store, without the room that it has
 // grown ahead.
 func smallRun(tb testing.TB) []byte {
@@ -88,7 +91,7 @@ func smallRun(tb testing.TB) []byte {
 	mustWriteFile(tb, filepath.Join(dir, "own.json"), []byte(smallDistribution))
 	runHostile(tb, dir, storeVerbs[len(storeVerbs)-1].args, []int{exitFailed})
 	data := mustReadFile(tb, filepath.Join(dir, "rows.jsonl.run", "run.db"))
-	return slices.Clip(data[:(len(bytes.TrimRight(data, "\x00"))+4095)/4096*4096])
+	return slices.Clip(data[:(len(bytes.TrimRight(data, "\x00"))+storePage-1)/storePage*storePage])
 }
 
 // place is where a value lies in a store.

@@ -14,6 +14,9 @@ import (
 // tmpSuffix marks a store that is being made; one that a crash left is replaced.
 const tmpSuffix = ".tmp"
 
+// pageSize is that of new files, in bytes; an older file keeps its own.
+const pageSize = 8 << 10
+
 // Create makes a store with an empty run and opens it. The file appears under
 // its name only when it is whole and durable. ErrExists is returned, and
 // nothing touched, if the name is taken.
@@ -87,7 +90,7 @@ func build(tmp string, run Run) error {
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	db, err := bolt.Open(tmp, 0o644, &bolt.Options{FreelistType: bolt.FreelistMapType})
+	db, err := bolt.Open(tmp, 0o644, &bolt.Options{PageSize: pageSize, FreelistType: bolt.FreelistMapType})
 	if err != nil {
 		return err
 	}

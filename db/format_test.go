@@ -2,6 +2,7 @@ package db
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"flag"
 	"fmt"
@@ -85,7 +86,7 @@ func tableRows(t *testing.T, heading string) [][]string {
 		}
 		rows = append(rows, cells)
 	}
-	if len(rows) < 3 {
+	if len(rows) < 3 { // head, line, at least one row
 		t.Fatalf("no table under %q", heading)
 	}
 	return rows[2:]
@@ -267,6 +268,27 @@ func TestOldStoresOpen(t *testing.T) {
 	}
 	mustWait(t, openLog(t, s, 0).Append(gpt("on")))
 	register(t, s, 2)
+}
+
+// TestDictionaryIsFrozen holds the dictionary against its hash in FORMAT.md, and
+// reads the value there, which another implementation has compressed with it.
+func TestDictionaryIsFrozen(t *testing.T) {
+	if h := Hash(sha256.Sum256(dictionary)); !bytes.Contains(readFile(t, "FORMAT.md"), []byte("`"+h.String()+"`")) {
+		t.Errorf("the dictionary has SHA-256 %s now: stores cannot be read with it", h)
+	}
+	row := tableRows(t, "implementation made:")[0]
+	packed, err := hex.DecodeString(strings.Trim(row[0], "`"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := unpack(reader{}, packed)
+	if err != nil || "`"+string(raw)+"`" != row[1] {
+		t.Errorf("%s, %v", raw, err)
+	}
+	again, err := unpack(reader{}, pack(nil, raw))
+	if err != nil || !bytes.Equal(again, raw) {
+		t.Errorf("packed and unpacked: %s, %v", again, err)
+	}
 }
 
 func TestHashText(t *testing.T) {

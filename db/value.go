@@ -13,9 +13,10 @@ import (
 
 // The codecs of a packed value. The numbers are part of the format.
 const (
-	codecRaw     byte = 0
-	codecZstd    byte = 1
-	codecSpilled byte = 2 // the value lies in the bucket blobs, under the hash that follows
+	codecRaw        byte = 0
+	codecZstd       byte = 1 // what stores were written with before there was a dictionary
+	codecSpilled    byte = 2 // the value lies in the bucket blobs, under the hash that follows
+	codecDictionary byte = 3
 )
 
 const (
@@ -29,13 +30,14 @@ const (
 	// neighbours: a put rewrites its whole leaf page.
 	maxInline = 256 << 10
 
-	// minPacked is the size below which compression is not worth a try.
-	minPacked = 64
+	// minPacked is the size below which compression saves less than it takes.
+	minPacked = 128
 )
 
 var encoder = sync.OnceValue(func() *zstd.Encoder {
-	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithEncoderCRC(false),
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderDictRaw(0, dictionary),
 		zstd.WithSingleSegment(true), // every frame says its size
+		zstd.WithEncoderCRC(false),   // hashes and seals do that
 		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20))
 	if err != nil {
 		panic(err) // only a bad option can do this
@@ -44,7 +46,8 @@ var encoder = sync.OnceValue(func() *zstd.Encoder {
 })
 
 var decoder = sync.OnceValue(func() *zstd.Decoder {
-	d, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxRaw), zstd.WithDecoderLowmem(true))
+	d, err := zstd.NewReader(nil, zstd.WithDecoderDictRaw(0, dictionary),
+		zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxRaw), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		panic(err) // only a bad option can do this
 	}
@@ -54,7 +57,7 @@ var decoder = sync.OnceValue(func() *zstd.Decoder {
 // pack appends codec, raw length and the bytes, compressed where that helps.
 func pack(dst, raw []byte) []byte {
 	at := len(dst)
-	dst = append(dst, codecZstd)
+	dst = append(dst, codecDictionary)
 	dst = binary.BigEndian.AppendUint32(dst, uint32(len(raw)))
 	if len(raw) >= minPacked {
 		dst = encoder().EncodeAll(raw, dst)
@@ -97,7 +100,7 @@ func unpack(tx reader, packed []byte) ([]byte, error) {
 			return nil, damaged("raw value of %d bytes says %d", len(rest), size)
 		}
 		return bytes.Clone(rest), nil
-	case codecZstd:
+	case codecZstd, codecDictionary:
 		return inflate(rest, size)
 	case codecSpilled:
 		if len(rest) != len(Hash{}) {
