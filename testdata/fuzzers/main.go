@@ -1,5 +1,5 @@
 // Command fuzzers runs every fuzz target of the module, one after the other,
-// each for an equal part of the time:
+// each for an equal part of the time that is left:
 //
 //	go run ./testdata/fuzzers -time 10m -only 'db|Config'
 //
@@ -50,6 +50,7 @@ func run(ctx context.Context, total time.Duration, only string, out io.Writer) e
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
+	end := time.Now().Add(total)
 	listed, err := goCommand(ctx, "test", "-list", "^Fuzz", "./...")
 	if err != nil {
 		return err
@@ -58,11 +59,10 @@ func run(ctx context.Context, total time.Duration, only string, out io.Writer) e
 	if len(targets) == 0 {
 		return errors.New("no targets")
 	}
-	each := max(total/time.Duration(len(targets)), time.Second).Round(time.Second)
-	fmt.Fprintf(out, "%d targets, %v each\n", len(targets), each)
 	var found []error
-	for _, t := range targets {
-		err := t.run(ctx, each, out)
+	for i, t := range targets {
+		limit := max(time.Until(end)/time.Duration(len(targets)-i), time.Second).Round(time.Second)
+		err := t.run(ctx, limit, out)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -100,7 +100,7 @@ func (t target) run(ctx context.Context, limit time.Duration, out io.Writer) err
 		fmt.Fprintf(out, "%s\n%s", t, printed)
 		return fmt.Errorf("%s: %w", t, err)
 	}
-	fmt.Fprintf(out, "%s: %s\n", t, executions(printed))
+	fmt.Fprintf(out, "%s: %s in %v\n", t, executions(printed), limit)
 	return nil
 }
 
