@@ -5,9 +5,8 @@ import (
 	"io"
 	"slices"
 	"strconv"
-
-	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
+	"strings"
+	"unicode/utf8"
 )
 
 // List prints distributions as a table of percents, and below it what the toolsets in it lack.
@@ -32,35 +31,47 @@ func List(w io.Writer, ds []Distribution, sets []Toolset) error {
 	return nil
 }
 
+// percentTable has a line for each distribution: its name, a number for each toolset, and what it
+// is for.
 func percentTable(ds []Distribution, used []Toolset) string {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleDefault)
-	style := t.Style()
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Format.Header = text.FormatDefault
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	t.SuppressTrailingSpaces()
-
-	header := table.Row{"distribution"}
-	var configs []table.ColumnConfig
-	for i, s := range used {
+	header := []string{"distribution"}
+	for _, s := range used {
 		header = append(header, s.Name)
-		configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignRight})
 	}
-	t.SetColumnConfigs(configs)
-	t.AppendHeader(append(header, "for"))
+	rows := [][]string{append(header, "for")}
 	for _, d := range ds {
-		line := table.Row{d.Name}
+		row := []string{d.Name}
 		for _, s := range used {
 			cell := "-"
 			if p := d.percent(s.Name); p > 0 {
 				cell = strconv.FormatFloat(p, 'f', -1, 64)
 			}
-			line = append(line, cell)
+			row = append(row, cell)
 		}
-		t.AppendRow(append(line, d.About))
+		rows = append(rows, append(row, d.About))
 	}
-	return t.Render()
+	return aligned(rows)
+}
+
+// aligned puts rows of cells below each other, two spaces apart, numbers to the right: all columns
+// but the first and the last.
+func aligned(rows [][]string) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range rows {
+		last := len(row) - 1
+		line := fmt.Sprintf("%-*s", widths[0], row[0])
+		for i, cell := range row[1:last] {
+			line += fmt.Sprintf("  %*s", widths[i+1], cell)
+		}
+		b.WriteString(strings.TrimRight(line+"  "+row[last], " ") + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // percent is the chance of a toolset, 0 if the distribution does not name it.
