@@ -73,9 +73,12 @@ func TestSummaryIsPlainAndShort(t *testing.T) {
 		rep.Files = append(rep.Files, File{Path: "data/r/" + batchName(i), State: Written, Rows: 10, Bytes: 1000})
 	}
 	rep.Files = append(rep.Files, File{Path: "data/r/batch_99.jsonl", State: Removed})
-	var out strings.Builder
+	var out writes
 	if err := Summary(&out, rep); err != nil {
 		t.Fatal(err)
+	}
+	if out.n != 1 {
+		t.Errorf("%d writes", out.n)
 	}
 	text := out.String()
 	if strings.ContainsAny(text, "\x1b\x07") || strings.Count(text, "\n") > 50 {
@@ -87,4 +90,15 @@ func TestSummaryIsPlainAndShort(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
+}
+
+// writes counts them.
+type writes struct {
+	strings.Builder
+	n int
+}
+
+func (w *writes) Write(p []byte) (int, error) {
+	w.n++
+	return w.Builder.Write(p)
 }

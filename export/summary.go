@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -18,9 +19,11 @@ import (
 const topTools = 8
 
 // Summary writes what a rendering found as a table for people: plain text
-// without escapes. A report without statistics gives the counts and files only.
+// without escapes, in one write. A report without statistics gives the counts and
+// files only.
 func Summary(w io.Writer, rep *Report) error {
-	t := &table{Writer: tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)}
+	var text bytes.Buffer
+	t := &table{tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)}
 	t.counts(rep.Counts)
 	if s := rep.Statistics; s != nil {
 		t.reasons(s)
@@ -33,7 +36,8 @@ func Summary(w io.Writer, rep *Report) error {
 		t.line(hint)
 	}
 	t.Flush()
-	return t.err
+	_, err := w.Write(text.Bytes())
+	return err
 }
 
 // reasoningHint tells which flag keeps discarded prompts if none or few are
@@ -46,19 +50,14 @@ func reasoningHint(c Counts) string {
 		"      If the model shows none, --resume --keep_without_reasoning keeps them without any new call.", c.Discarded, c.Finished())
 }
 
-// table writes rows of cells; the first error stays.
-type table struct {
-	*tabwriter.Writer
-	err error
-}
+// table takes rows of cells.
+type table struct{ *tabwriter.Writer }
 
 func (t *table) line(cells ...string) {
 	for i := range cells {
 		cells[i] = printable(cells[i])
 	}
-	if _, err := fmt.Fprintln(t, strings.Join(cells, "\t")); t.err == nil {
-		t.err = err
-	}
+	fmt.Fprintln(t, strings.Join(cells, "\t"))
 }
 
 // printable replaces what could control a terminal; names of tools come from
