@@ -201,6 +201,16 @@ func (l *ledger) counts() Counts {
 	return c
 }
 
+// filled is how many batches have rows.
+func (l *ledger) filled() (n int) {
+	for i := range l.batches {
+		if l.batches[i].rows() > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // latest is the time of the last outcome, in ns since 1970; the run's creation
 // if there is none.
 func (l *ledger) latest() int64 {

@@ -198,7 +198,7 @@ func (r *Renderer) retool() bool {
 
 // tables renders the small files that need no conversations.
 func (r *Renderer) tables(ctx context.Context, rep *Report) error {
-	rep.Counts = r.ledger.counts()
+	rep.Counts, rep.Batches = r.ledger.counts(), r.ledger.filled()
 	if err := r.checkpoint(rep); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type Report struct {
 	Files      []File
 	Counts     Counts
 	Statistics *Statistics // nil after a rendering in the background
+	Batches    int         // batches that have rows, whether their files were looked at or not
 	LongRows   int         // rows of more than 10 MiB that the renderer has met so far
 	Took       time.Duration
 }

@@ -68,7 +68,7 @@ func TestSummaryIsPlainAndShort(t *testing.T) {
 		stats.Tools[fmt.Sprintf("mcp_%02d", i)] = ToolRates{Count: 100 - i, Success: 100 - i}
 		stats.InvalidTools[fmt.Sprintf("\x1b[31mred\x07%02d%s", i, strings.Repeat("long", 50))] = 1
 	}
-	rep := &Report{Statistics: stats, Counts: Counts{Total: 20, Kept: 2, Discarded: 18, Completed: 20}, LongRows: 1}
+	rep := &Report{Statistics: stats, Counts: Counts{Total: 20, Kept: 2, Discarded: 18, Completed: 20}, Batches: 40, LongRows: 1}
 	for i := range 40 {
 		rep.Files = append(rep.Files, File{Path: "data/r/" + batchName(i), State: Written, Rows: 10, Bytes: 1000})
 	}
@@ -84,7 +84,7 @@ func TestSummaryIsPlainAndShort(t *testing.T) {
 	if strings.ContainsAny(text, "\x1b\x07") || strings.Count(text, "\n") > 50 {
 		t.Errorf("summary:\n%s", text)
 	}
-	for _, want := range []string{"40 batch files", "400 rows", "batch_99.jsonl", "removed", "1 row is longer", "18 of 20 finished prompts were discarded",
+	for _, want := range []string{"40 batch files", "2 rows", "batch_99.jsonl", "removed", "1 row is longer", "18 of 20 finished prompts were discarded",
 		"--keep_without_reasoning", "and 22 more"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

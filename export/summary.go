@@ -177,16 +177,14 @@ func plural(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// files lists what was rendered; batch files as one line.
+// files lists what was rendered; all batch files as one line.
 func (t *table) files(rep *Report) {
 	if len(rep.Files) == 0 {
 		return
 	}
 	t.line("files")
-	batches, rows := 0, 0
 	for _, f := range rep.Files {
 		if strings.HasPrefix(filepath.Base(f.Path), "batch_") && f.State != LeftOut && f.State != Removed {
-			batches, rows = batches+1, rows+f.Rows
 			continue
 		}
 		about := string(f.State)
@@ -198,8 +196,8 @@ func (t *table) files(rep *Report) {
 		}
 		t.line("  "+f.Path, "", about)
 	}
-	if batches > 0 {
-		t.line("  "+plural(batches, "batch file", "batch files"), "", plural(rows, "row", "rows"))
+	if rep.Batches > 0 {
+		t.line("  "+plural(rep.Batches, "batch file", "batch files"), "", plural(rep.Counts.Kept+rep.Counts.Filtered, "row", "rows"))
 	}
 	if rep.LongRows > 0 {
 		t.line("", "", plural(rep.LongRows, "row is", "rows are")+" longer than 10 MiB, which some readers of JSONL refuse")
