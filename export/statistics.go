@@ -38,6 +38,10 @@ type Statistics struct {
 	InvalidTools map[string]int `json:"invalid_tools"`
 	Usage        UsageShare     `json:"usage"`
 	Durations    Durations      `json:"durations"`
+
+	// RetryFailed says which failed prompts a resume tries again, in the words
+	// of that flag; "" means all. It is in no file.
+	RetryFailed string `json:"-"`
 }
 
 // ToolRates are the calls of one tool. Rates are percentages.
@@ -281,6 +285,7 @@ func (c *collector) finishLaunches() error {
 			took += last.Sub(l.Started)
 		}
 		c.stats.Distribution, c.stats.Model, c.stats.BatchSize = l.Flags["distribution"], l.Flags["model"], l.BatchSize
+		c.stats.RetryFailed = l.Flags["retry_failed"]
 	}
 	c.stats.Duration = round2(took.Seconds())
 	return nil

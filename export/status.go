@@ -25,10 +25,12 @@ func Status(w io.Writer, store *db.Store, f Filters, live []string) error {
 	if err != nil {
 		return err
 	}
+	var last db.Launch
 	if len(launches) > 0 {
-		last := filtersOf(launches[len(launches)-1])
-		f.KeepWithoutReasoning = f.KeepWithoutReasoning || last.KeepWithoutReasoning
-		f.KeepInvalidTools = f.KeepInvalidTools || last.KeepInvalidTools
+		last = launches[len(launches)-1]
+		had := filtersOf(last)
+		f.KeepWithoutReasoning = f.KeepWithoutReasoning || had.KeepWithoutReasoning
+		f.KeepInvalidTools = f.KeepInvalidTools || had.KeepInvalidTools
 	}
 	c, err := Progress(store, f)
 	if err != nil {
@@ -36,13 +38,15 @@ func Status(w io.Writer, store *db.Store, f Filters, live []string) error {
 	}
 	run := store.Run()
 	fmt.Fprintf(w, "run       %s, created %s\n", run.Name, stamp(run.Created))
-	fmt.Fprintf(w, "state     %s\n", state(launches, c, live != nil))
+	fmt.Fprintf(w, "state     %s\n", state(last.End, c, live != nil))
 	fmt.Fprintf(w, "prompts   %d = %d kept + %d filtered + %d discarded + %d failed + %d pending\n",
 		c.Total, c.Kept, c.Filtered, c.Discarded, c.Failed, c.Pending)
 	fmt.Fprintf(w, "finished  %d completed, %d incomplete, %d partial\n", c.Completed, c.Incomplete, c.Partial)
+	if c.Failed > 0 {
+		fmt.Fprintf(w, "failed    %d, listed in errors.jsonl; %s\n", c.Failed, triedAgain(last.Flags["retry_failed"]))
+	}
 	if len(launches) > 0 {
-		last := launches[len(launches)-1]
-		fmt.Fprintf(w, "sessions  %d, the last by process %d on %s since %s\n", len(launches), last.PID, last.Host, stamp(last.Started))
+		fmt.Fprintf(w, "sessions  %d, the last by process %d on %s %s\n", len(launches), last.PID, last.Host, period(last))
 	}
 	for _, line := range live {
 		fmt.Fprintf(w, "now       %s\n", line)
@@ -52,28 +56,26 @@ func Status(w io.Writer, store *db.Store, f Filters, live []string) error {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
-// state is one word and what follows from it.
-func state(launches []db.Launch, c Counts, running bool) string {
-	if running {
-		return "running"
+// period is when a session was, as far as it is known.
+func period(l db.Launch) string {
+	if l.Ended.IsZero() {
+		return "since " + stamp(l.Started)
 	}
-	open := c.Pending + c.Failed
-	rest := fmt.Sprintf("; --resume goes on with the %d open prompts", open)
-	switch end := lastEnd(launches); {
-	case open == 0:
-		return "complete"
-	case c.Pending == 0:
-		return fmt.Sprintf("finished with %d failed prompts; --resume tries them again", c.Failed)
-	case end == "":
-		return "crashed: the last session did not end by itself" + rest
-	default:
-		return strings.TrimPrefix(end, "stopped: ") + rest
-	}
+	return "from " + stamp(l.Started) + " to " + stamp(l.Ended)
 }
 
-func lastEnd(launches []db.Launch) string {
-	if len(launches) == 0 {
-		return ""
+// state is one word and what follows from it. end is that of the last session.
+func state(end string, c Counts, running bool) string {
+	rest := "; --resume goes on with the " + plural(c.Pending, "pending prompt", "pending prompts")
+	switch {
+	case running:
+		return "running"
+	case c.Pending+c.Failed == 0:
+		return "complete"
+	case c.Pending == 0:
+		return "finished with " + plural(c.Failed, "failed prompt", "failed prompts")
+	case end == "":
+		return "crashed: the last session did not end by itself" + rest
 	}
-	return launches[len(launches)-1].End
+	return strings.TrimPrefix(end, "stopped: ") + rest
 }

@@ -17,7 +17,7 @@ func TestStatus(t *testing.T) {
 	}{
 		{"", []string{"3 prompts in flight"}, "state     running\n"},
 		{"", nil, "state     crashed"},
-		{"interrupted", nil, "state     interrupted; --resume goes on with the 2 open prompts"},
+		{"interrupted", nil, "state     interrupted; --resume goes on with the 1 pending prompt\n"},
 		{"stopped: the disk is full", nil, "state     the disk is full; --resume"},
 	} {
 		if test.end != "" {
@@ -26,7 +26,7 @@ func TestStatus(t *testing.T) {
 		}
 		var out strings.Builder
 		f.must(Status(&out, f.store, Filters{}, test.live))
-		for _, want := range []string{test.want, "9 = 5 kept + 1 filtered + 1 discarded + 1 failed + 1 pending", "5 completed, 1 incomplete, 1 partial"} {
+		for _, want := range []string{test.want, "9 = 5 kept + 1 filtered + 1 discarded + 1 failed + 1 pending", "5 completed, 1 incomplete, 1 partial", "failed    1, listed in errors.jsonl; --resume tries them again\n"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("%q: no %q in\n%s", test.end, want, &out)
 			}

@@ -24,7 +24,11 @@ const topTools = 8
 func Summary(w io.Writer, rep *Report) error {
 	var text bytes.Buffer
 	t := &table{tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)}
-	t.counts(rep.Counts)
+	retry := ""
+	if rep.Statistics != nil {
+		retry = rep.Statistics.RetryFailed
+	}
+	t.counts(rep.Counts, retry)
 	if s := rep.Statistics; s != nil {
 		t.reasons(s)
 		t.tools(s.Tools)
@@ -71,16 +75,28 @@ func printable(s string) string {
 	}, s)
 }
 
-func (t *table) counts(c Counts) {
+func (t *table) counts(c Counts, retry string) {
 	t.line("prompts", fmt.Sprint(c.Total))
 	t.count("kept", c.Kept, "in the merged file")
 	t.count("filtered", c.Filtered, "called a tool that does not exist; in their batch file only")
 	t.count("discarded", c.Discarded, "no turn had reasoning")
-	t.count("failed", c.Failed, "listed in errors.jsonl; --resume tries them again")
+	t.count("failed", c.Failed, "listed in errors.jsonl; "+triedAgain(retry))
 	t.count("pending", c.Pending, "not finished; --resume goes on with them")
 	if n := c.Finished(); n > 0 {
 		t.line("finished", fmt.Sprint(n), fmt.Sprintf("%d completed, %d incomplete, %d partial", c.Completed, c.Incomplete, c.Partial))
 	}
+}
+
+// triedAgain tells how failed prompts are tried again under a setting of
+// --retry_failed, which a resume takes over.
+func triedAgain(retry string) string {
+	switch retry {
+	case "none":
+		return "--resume --retry_failed=all tries them again"
+	case db.ClassTransient:
+		return "--resume tries the transient ones again, --retry_failed=all the others too"
+	}
+	return "--resume tries them again"
 }
 
 // count shows a number with what it means, which is said only if it is not 0.
