@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"hermes-batch/db"
 	"hermes-batch/engine/model"
@@ -65,7 +64,7 @@ func (s *session) failCall(e *model.Error) error {
 	message := s.run.mask.line(e.Error())
 	switch {
 	case e.Class == model.Fatal:
-		s.run.stop.begin(&stopError{e.Reason, fmt.Errorf("%w\n%s; --resume goes on", e, stopHints[e.Reason])})
+		s.run.stop.begin(&stopError{e.Reason, &advisedError{e, stopAdvice[e.Reason]}})
 		return errHalt
 	case e.Reason == model.ReasonContext:
 		return done(s.finish(end{end: db.EndIncomplete, reason: reasonContext, message: message}))
@@ -79,12 +78,12 @@ func (s *session) failCall(e *model.Error) error {
 	return done(s.finish(end{db.EndFailed, e.Reason, db.ClassTransient, message}))
 }
 
-// stopHints say what the user can do about errors that end a run.
-var stopHints = map[string]string{
-	model.ReasonCredentials: "check the key and that it goes with --base_url",
-	model.ReasonPayment:     "the account needs credit",
-	model.ReasonEndpoint:    "is the server running, and is --base_url right?",
-	model.ReasonRateLimit:   "the endpoint wants nothing until then",
+// stopAdvice says what the user can do about errors that end a run.
+var stopAdvice = map[string]string{
+	model.ReasonCredentials: "check the key and that it goes with --base_url; --resume goes on",
+	model.ReasonPayment:     "the account needs credit; --resume goes on",
+	model.ReasonEndpoint:    "is the server running, and is --base_url right? --resume goes on",
+	model.ReasonRateLimit:   "the endpoint wants nothing until then; --resume goes on",
 }
 
 // timeUp ends a prompt at its deadline.

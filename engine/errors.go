@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // ErrUsage is wrapped by every error that the user can mend on the command
@@ -38,3 +39,23 @@ type stopError struct {
 func (e *stopError) Error() string        { return e.err.Error() }
 func (e *stopError) Unwrap() error        { return e.err }
 func (e *stopError) Is(target error) bool { return target == ErrStopped }
+
+// advisedError is an error with a line that says what the user can do about it.
+type advisedError struct {
+	err    error
+	advice string
+}
+
+func (e *advisedError) Error() string { return e.err.Error() + "\n" + e.advice }
+func (e *advisedError) Unwrap() error { return e.err }
+
+// brief is an error in one line, without advice: for the store, and for who
+// looks at it later.
+func brief(err error) string {
+	text := err.Error()
+	var advised *advisedError
+	if errors.As(err, &advised) {
+		text = strings.Replace(text, "\n"+advised.advice, "", 1)
+	}
+	return strings.ReplaceAll(text, "\n", "; ")
+}

@@ -155,7 +155,7 @@ func (r *Run) Close(end error) error {
 	case errors.Is(end, ErrInterrupted):
 		how = "interrupted"
 	case end != nil:
-		how = "stopped: " + r.mask.line(end.Error())
+		how = "stopped: " + r.mask.line(brief(end))
 	}
 	if r.client != nil { // else Start failed
 		r.client.Close()

@@ -206,7 +206,7 @@ func statusFault(ex *exchange, e Endpoint, past history) *fault {
 		f.status = ex.status
 		if !past.succeeded {
 			f.class, f.reason = Fatal, ReasonEndpoint
-			f.message = fmt.Sprintf("no chat completions at %s (%s); is the base_url right?", e.URL, d.message)
+			f.message = fmt.Sprintf("no chat completions at %s (%s)%s", e.URL, d.message, e.versioned())
 		}
 	case ex.status == http.StatusForbidden && !d.object && past.succeeded:
 		// Not the model server speaks, but a firewall before it, about

@@ -91,6 +91,14 @@ func isLoopback(host string) bool {
 	return err == nil && (addr.Unmap().IsLoopback() || addr.IsUnspecified())
 }
 
+// versioned is a hint at the base URL that was meant, if this one has no version.
+func (e Endpoint) versioned() string {
+	if strings.Contains(e.URL, "/v1") {
+		return ""
+	}
+	return "; it may be " + e.URL + "/v1"
+}
+
 // Key returns the key to use: the one given by a flag, else the one in the
 // endpoint's environment variable. It returns ErrNoKey if one is needed and
 // there is none. A loopback endpoint never gets a key from the environment: who

@@ -69,7 +69,7 @@ func TestWebPageInPlaceOfAnEndpoint(t *testing.T) {
 	c, _ := connect(t, s.URL)
 	_, err := c.Complete(t.Context(), prompt(), nil)
 	e := wantError(t, err, Fatal, ReasonEndpoint, maxTries)
-	if !strings.Contains(e.Message, "base_url") || !strings.Contains(e.Message, "Welcome") {
+	if !strings.HasPrefix(e.Message, "no model answers at http://") || !strings.Contains(e.Message, "Welcome") {
 		t.Errorf("got %v", e)
 	}
 	s = newScript(t, good(), page)

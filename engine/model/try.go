@@ -81,7 +81,7 @@ func cutBody(ex *exchange) *fault {
 func (c *Client) lastWord(f *fault) {
 	if f.page && !c.succeeded.Load() {
 		f.class, f.reason = Fatal, ReasonEndpoint
-		f.message = "no model answers at " + c.endpoint.URL + "; is the base_url right? " + f.message
+		f.message = "no model answers at " + c.endpoint.URL + " (" + f.message + ")" + c.endpoint.versioned()
 	}
 }
 
