@@ -121,7 +121,7 @@ func (p *program) call(verbs flags.Verbs, name string, args []string) error {
 		return err
 	}
 	p.keyGiven = slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(strings.TrimLeft(arg, "-"), "api_key") })
-	ctx, stop := p.signals()
+	ctx, stop := p.signals(v.Name == "run")
 	defer stop()
 	return run(ctx)
 }
@@ -179,8 +179,8 @@ func (p *program) exitCode(err error) int {
 }
 
 // signals cancels the context at the first SIGINT or SIGTERM and leaves at
-// once at the second.
-func (p *program) signals() (context.Context, func()) {
+// once at the second. A run can be resumed then.
+func (p *program) signals(run bool) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	got := make(chan os.Signal, 2)
 	signal.Notify(got, syscall.SIGINT, syscall.SIGTERM)
@@ -193,6 +193,9 @@ func (p *program) signals() (context.Context, func()) {
 		fmt.Fprintln(p.live, "stopping: calls in flight may finish; a second signal leaves at once")
 		cancel()
 		if _, more := <-got; more {
+			if run {
+				fmt.Fprintln(p.live, "left at once; --resume goes on")
+			}
 			os.Exit(p.signalCode())
 		}
 	}()
