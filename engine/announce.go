@@ -83,21 +83,22 @@ func (r *Run) announceBadLines(bad int) error {
 // announceToolsets names the toolsets of the distribution that cannot work here.
 func (r *Run) announceToolsets() {
 	works := false
-	var lacking []string
+	var lacking []string // what they lack is told by ListDistributions
 	for _, c := range r.dist.Chances {
 		for _, set := range r.offers.sets {
 			if set.Name != c.Toolset || c.Percent == 0 {
 				continue
 			}
-			if lacks := set.Lacks(); lacks != "" {
-				lacking = append(lacking, fmt.Sprintf("%s (%s)", set.Name, lacks))
+			if set.Lacks() != "" {
+				lacking = append(lacking, set.Name)
 			} else {
 				works = true
 			}
 		}
 	}
 	if len(lacking) > 0 {
-		r.log.Warn("toolsets that are not offered: " + strings.Join(lacking, ", "))
+		r.log.Warn("toolsets that are not offered: " + strings.Join(lacking, ", ") +
+			"; --list_distributions says what they lack, --distribution=local does without")
 	}
 	if !works {
 		r.log.Warn("no toolset of the distribution works here: the run goes on without tools", "distribution", r.dist.Name)
