@@ -69,7 +69,7 @@ func (r *Run) configure() (err error) {
 		return Usagef("--base_url: %v", err)
 	}
 	transport := http.RoundTripper(nil)
-	if r.o.Model == simulatedModel && r.o.BaseURL == model.OpenRouterURL {
+	if r.o.Model == simulatedModel && r.endpoint.URL == model.OpenRouterURL {
 		r.endpoint, transport = embedded(), r.deps.Transport
 	}
 	key, err := r.key()
