@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -169,14 +170,25 @@ func (o *Options) missing() error {
 	if o.RunName == "" {
 		names = append(names, "--run_name")
 	}
+	why := o.noRun()
 	switch n := len(names); n {
 	case 0:
 		return nil
 	case 1:
-		return Usagef("%s is required; --help shows all flags", names[0])
+		return Usagef("%s%s is required; --help shows all flags", why, names[0])
 	default:
-		return Usagef("%s and %s are required (or --input and --output); --help shows all flags", strings.Join(names[:n-1], ", "), names[n-1])
+		return Usagef("%s%s and %s are required (or --input and --output); --help shows all flags", why, strings.Join(names[:n-1], ", "), names[n-1])
 	}
+}
+
+// noRun tells that there is nothing from which a resume could take its flags.
+func (o *Options) noRun() string {
+	if folder, err := runFolder(o.RunName); err == nil && o.Resume {
+		if there, err := exists(folder.Store()); err == nil && !there {
+			return fmt.Sprintf("there is no run %q in %s/ to take flags from, so ", o.RunName, dataRoot)
+		}
+	}
+	return ""
 }
 
 func (o *Options) validateRest() error {
