@@ -53,7 +53,7 @@ func (r *Run) Announce() error {
 	if r.replanned { // else the user has seen them
 		err = r.announceBadLines(plan.Bad)
 	} else if plan.Bad > 0 {
-		r.log.Warn(fmt.Sprintf("%d bad lines in the dataset, see errors.jsonl", plan.Bad))
+		r.log.Warn(badLines(plan.Bad, "") + " in the dataset, see errors.jsonl")
 	}
 	r.announceToolsets()
 	return err
@@ -75,9 +75,17 @@ func (r *Run) announceBadLines(bad int) error {
 		return err
 	}
 	if bad > shown {
-		r.log.Warn(fmt.Sprintf("%d more bad lines, see errors.jsonl", bad-shown))
+		r.log.Warn(badLines(bad-shown, "more ") + ", see errors.jsonl")
 	}
 	return nil
+}
+
+// badLines is how many there are; more stands before the noun.
+func badLines(n int, more string) string {
+	if n == 1 {
+		return "1 " + more + "bad line"
+	}
+	return fmt.Sprintf("%d %sbad lines", n, more)
 }
 
 // announceToolsets names the toolsets of the distribution that cannot work here.

@@ -173,8 +173,8 @@ func noRows(path string, bad []db.BadLine) error {
 	if len(bad) == 0 {
 		return Usagef("%s holds no prompts", path)
 	}
-	return Usagef("%s holds no valid row; %d bad lines, the first: line %d: %s (%s)",
-		path, len(bad), bad[0].Line, bad[0].Reason, bad[0].Hint)
+	return Usagef("%s holds no valid row; %s, the first: line %d: %s (%s)",
+		path, badLines(len(bad), ""), bad[0].Line, bad[0].Reason, bad[0].Hint)
 }
 
 func (r *Run) create() (err error) {
