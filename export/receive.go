@@ -179,24 +179,25 @@ func (r *receiver) install(rep *Report) error {
 	return nil
 }
 
-// removeStale takes away the files of batches that have no rows any more.
+// removeStale takes away the files of batches that have no rows any more, and
+// puts those into the report that are not part of this export.
 func (r *receiver) removeStale(rep *Report) error {
-	if !r.has("statistics.json") { // batches are not part of this export
-		return nil
-	}
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrWrite, err)
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), "batch_") || !outputName.MatchString(e.Name()) || r.has(e.Name()) {
-			continue
+		path, batch := filepath.Join(r.dir, e.Name()), strings.HasPrefix(e.Name(), "batch_")
+		switch {
+		case !outputName.MatchString(e.Name()) || r.has(e.Name()):
+		case !batch:
+			rep.Files = append(rep.Files, File{Path: path, State: Earlier})
+		case r.has("statistics.json"): // else no batch is part of this export
+			if err := os.Remove(path); err != nil {
+				return fmt.Errorf("%w: %w", ErrWrite, err)
+			}
+			rep.Files = append(rep.Files, File{Path: path, State: Removed})
 		}
-		path := filepath.Join(r.dir, e.Name())
-		if err := os.Remove(path); err != nil {
-			return fmt.Errorf("%w: %w", ErrWrite, err)
-		}
-		rep.Files = append(rep.Files, File{Path: path, State: Removed})
 	}
 	return nil
 }

@@ -10,6 +10,9 @@ const (
 	Unchanged State = "up to date" // its bytes did not change
 	Removed   State = "removed"    // a batch's file that no row belongs to any more
 	LeftOut   State = "left out"   // not brought up to date, for want of time
+
+	// Earlier is a file in the folder of an export that this one has no part in.
+	Earlier State = "of an earlier export, not touched"
 )
 
 // File is one output file in a Report.
@@ -17,7 +20,7 @@ type File struct {
 	Path  string
 	State State
 	Rows  int   // lines of a JSONL file, 0 for others
-	Bytes int64 // size, 0 if removed or left out
+	Bytes int64 // size, 0 if it was not rendered
 }
 
 // Report is what a rendering did. Files that it did not look at, because
