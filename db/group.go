@@ -76,12 +76,19 @@ func conflict(tx reader, puts []put, seen map[string][]byte) error {
 	return nil
 }
 
+// fill is how full a page is left that is split. bbolt's half leaves pages of
+// two turns of 4 KB with one: such a store was 1.6 times its JSONL, and is 0.65
+// with this. Fuller pages (0.56) cost runs whose sessions write in turns more
+// than they save: 29 MB in place of 25 MB for 5,120 sessions of short turns.
+const fill = 0.9
+
 // apply puts in order. Blobs that are there stay: equal hashes are equal bytes.
 func apply(tx reader, puts []put) error {
 	current, in := bucketCount, (*bolt.Bucket)(nil)
 	for _, p := range puts {
 		if p.bucket != current {
 			current, in = p.bucket, p.bucket.of(tx)
+			in.FillPercent = fill
 		}
 		if (current == bucketBlobs || current == bucketSettings) && in.Get(p.key) != nil {
 			continue
