@@ -49,7 +49,7 @@ func openFile(path string, opts Options) (*os.File, error) {
 	if opts.ReadOnly {
 		flag = os.O_RDONLY
 	}
-	f, err := os.OpenFile(path, flag, 0)
+	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK, 0) // or a named pipe would keep it waiting
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("store %s: %w", path, ErrNotFound)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -160,6 +161,13 @@ func TestForeignFilesStay(t *testing.T) {
 		if _, err := ReadLock(path); !errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: there is a lock file: %v", name, err)
 		}
+	}
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(pipe, Options{ReadOnly: true}); !errors.Is(err, ErrNotStore) {
+		t.Errorf("a named pipe: %v", err)
 	}
 	if _, err := Open(dir, Options{ReadOnly: true}); !errors.Is(err, ErrNotStore) {
 		t.Errorf("folder: %v", err)

@@ -91,22 +91,21 @@ func badLines(n int, more string) string {
 // announceToolsets names the toolsets of the distribution that cannot work here.
 func (r *Run) announceToolsets() {
 	works := false
-	var lacking []string // what they lack is told by ListDistributions
+	var lacking []string
 	for _, c := range r.dist.Chances {
 		for _, set := range r.offers.sets {
 			if set.Name != c.Toolset || c.Percent == 0 {
 				continue
 			}
-			if set.Lacks() != "" {
-				lacking = append(lacking, set.Name)
+			if lacks := set.Lacks(); lacks != "" {
+				lacking = append(lacking, set.Name+" (needs "+lacks+")")
 			} else {
 				works = true
 			}
 		}
 	}
 	if len(lacking) > 0 {
-		r.log.Warn("toolsets that are not offered: " + strings.Join(lacking, ", ") +
-			"; --list_distributions says what they lack, --distribution=local does without")
+		r.log.Warn("toolsets that are not offered: " + strings.Join(lacking, ", ") + "; --distribution=local does without")
 	}
 	if !works {
 		r.log.Warn("no toolset of the distribution works here: the run goes on without tools", "distribution", r.dist.Name)

@@ -117,7 +117,7 @@ func TestNothingToOffer(t *testing.T) {
 	if a := b.model.since(0)[0]; strings.Contains(a.Body, `"tools"`) {
 		t.Errorf("the request is %s", a.Body)
 	}
-	for _, want := range []string{"not offered: web, browser; --list_distributions", "goes on without tools"} {
+	for _, want := range []string{"not offered: web (needs a search service), browser (needs a Chromium to drive); ", "goes on without tools"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("the log lacks %q:\n%s", want, log.String())
 		}

@@ -23,7 +23,7 @@ func List(w io.Writer, ds []Distribution, sets []Toolset) error {
 	fmt.Fprintln(w, "\nChance of each toolset in percent, drawn independently; if none comes up, the most probable one is taken.")
 	for _, s := range used {
 		if lacks := s.Lacks(); lacks != "" {
-			if _, err := fmt.Fprintf(w, "%s: %s\n", s.Name, lacks); err != nil {
+			if _, err := fmt.Fprintf(w, "%s: not in this version: needs %s\n", s.Name, lacks); err != nil {
 				return err
 			}
 		}

@@ -61,8 +61,8 @@ func (s Toolset) Lacks() string {
 	case len(s.Tools) > 0:
 		return ""
 	case s.needs == "":
-		return "has no tools"
+		return "tools"
 	default:
-		return "not in this version: needs " + s.needs
+		return s.needs
 	}
 }
