@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/compress/zstd"
 
 	"hermes-batch/db"
 )
@@ -31,7 +30,7 @@ var recordSchema = parquet.SchemaOf(record{})
 func writerOptions() []parquet.WriterOption {
 	options := []parquet.WriterOption{
 		recordSchema,
-		parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
+		parquet.Compression(&codec{}),
 		parquet.CreatedBy("hermes-batch", "1.0.0", "none"),
 		parquet.KeyValueMetadata("hermes_batch.schema", "1"),
 	}
