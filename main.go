@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	golog "log"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -248,6 +249,7 @@ func (p *program) run(fs *flag.FlagSet) func(context.Context) error {
 			return engine.ListDistributions(p.stdout, o)
 		}
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // who stops reading the output does not end the run
+		golog.SetOutput(io.Discard)                             // net/http prints there what servers send unasked, past the masking
 		log := p.logger(o.Verbose)
 		folder, err := o.Folder()
 		if err != nil {

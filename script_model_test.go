@@ -25,6 +25,7 @@ import (
 //	model            starts it; $MODEL is its base URL
 //	model hold PATTERN  requests that match get no answer until "release"
 //	model gone       $MODEL is an address that refuses connections
+//	model chatty TEXT   each reply is followed by that text, which belongs to nothing
 //	release
 //	requests N       it was sent N requests so far
 //	await N          waits until it was sent that many
@@ -37,6 +38,7 @@ type endpoint struct {
 	model http.Handler
 	hold  *regexp.Regexp // nil: nothing is held back
 	held  chan struct{}  // closed at release
+	chat  string         // follows each reply
 
 	mu     sync.Mutex
 	bodies [][]byte
@@ -60,7 +62,24 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
+	if e.chat != "" {
+		e.chatter(w, r)
+		return
+	}
 	e.model.ServeHTTP(w, r)
+}
+
+// chatter says more than it was asked for.
+func (e *endpoint) chatter(w http.ResponseWriter, r *http.Request) {
+	reply := httptest.NewRecorder()
+	e.model.ServeHTTP(reply, r)
+	conn, _, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s%s", reply.Body.Len(), reply.Body, e.chat)
+	_, _ = io.Copy(io.Discard, conn) // until the client has had enough
 }
 
 // count is how many requests there were; 0 where no endpoint is.
@@ -83,10 +102,12 @@ func cmdModel(ts *testscript.TestScript, neg bool, args []string) {
 	case !neg && len(args) == 1 && args[0] == "gone":
 		ts.Setenv("MODEL", fmt.Sprintf("http://127.0.0.1:%d/v1", deafPort(ts)))
 		return
+	case !neg && len(args) == 2 && args[0] == "chatty":
+		e.chat = args[1]
 	case !neg && len(args) == 2 && args[0] == "hold":
 		e.hold = compile(ts, args[1])
 	default:
-		ts.Fatalf("usage: model [hold PATTERN | gone]")
+		ts.Fatalf("usage: model [hold PATTERN | gone | chatty TEXT]")
 	}
 	server := httptest.NewServer(e)
 	ts.Defer(func() { e.release(); server.Close() })

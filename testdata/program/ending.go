@@ -25,11 +25,12 @@ func (e Ending) String() string {
 	return how + "\n" + strings.Join(lines[max(0, len(lines)-20):], "\n")
 }
 
-var alarm = regexp.MustCompile(`(?m)^.*(panic|goroutine \d+|fatal error|runtime error|runtime: |SIGSEGV|SIGQUIT).*$`)
+// alarm is a line of a crash, or one that goes past the program's own log.
+var alarm = regexp.MustCompile(`(?m)^.*(panic|goroutine \d+|fatal error|runtime error|runtime: |SIGSEGV|SIGQUIT).*$|^\d{4}/\d\d/\d\d \d\d:\d\d:\d\d .*$`)
 
 // Wrong tells what is wrong with the end of a program that was not killed: it
-// has one of the exit codes, no sign of a crash, and a word about it where it
-// stopped early.
+// has one of the exit codes, no alarm, and a word about it where it stopped
+// early.
 func (e Ending) Wrong(codes ...int) (wrong []string) {
 	if !slices.Contains(codes, e.Code) {
 		wrong = append(wrong, fmt.Sprintf("ended with %v, expected one of %v", e, codes))
@@ -43,5 +44,6 @@ func (e Ending) Wrong(codes ...int) (wrong []string) {
 	return wrong
 }
 
-// Alarm is the first line that shows a crash, "" if there is none.
+// Alarm is the first line of a crash, or one that goes past the program's log; ""
+// if there is none.
 func (e Ending) Alarm() string { return alarm.FindString(e.Text) }
