@@ -296,6 +296,7 @@ func (p *program) drive(ctx context.Context, o *engine.Options, folder engine.Fo
 		log.Warn("a key given as a flag stays in the shell's history and in the arguments of what started this program; one in the environment does not")
 	}
 	renderer = export.NewRenderer(r.Store(), output)
+	defer renderer.Close()
 	verbs := map[string]ctl.Verb{"export": export.Stream, "status": func(_ context.Context, s *db.Store, _ []string, w io.Writer) error {
 		return export.Status(w, s, output.Effective(), r.Progress().Snapshot().Lines())
 	}}

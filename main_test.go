@@ -4,6 +4,7 @@ import (
 	"os"
 	"testing"
 
+	"hermes-batch/testdata/leak"
 	"hermes-batch/tools/sandbox"
 )
 
@@ -17,5 +18,5 @@ func TestMain(m *testing.M) {
 		os.Unsetenv(asProgram)
 		main()
 	}
-	os.Exit(m.Run())
+	os.Exit(leak.Check(m.Run()))
 }

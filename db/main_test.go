@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"hermes-batch/testdata/leak"
 )
 
 // childEnv makes the test binary play the part of another process.
@@ -22,7 +24,7 @@ func TestMain(m *testing.M) {
 	part, path := os.Getenv(childEnv), os.Getenv(childEnv+"_PATH")
 	parts := map[string]func(path string) error{"hold": childHold, "write": childWrite, "fill": childFill, "mount": childMount}
 	if part == "" {
-		os.Exit(m.Run())
+		os.Exit(leak.Check(m.Run()))
 	}
 	if err := parts[part](path); err != nil {
 		fmt.Fprintln(os.Stderr, err)

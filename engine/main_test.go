@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hermes-batch/db"
+	"hermes-batch/testdata/leak"
 	"hermes-batch/tools/sandbox"
 )
 
@@ -28,7 +29,7 @@ func TestMain(m *testing.M) {
 	if text := os.Getenv(childVariable); text != "" {
 		os.Exit(childMain(text))
 	}
-	os.Exit(m.Run())
+	os.Exit(leak.Check(m.Run()))
 }
 
 // bench is a folder in which runs are made against a scripted model.

@@ -216,3 +216,46 @@ func TestFinalFindsItsWorkDone(t *testing.T) {
 		t.Errorf("the report has %d files and %d prompts", n, rep.Statistics.Total)
 	}
 }
+
+// TestCloseLeavesNothing gives a renderer up in every way that a run can end. No
+// half of a file stays; that nothing stays open is seen after all tests.
+func TestCloseLeavesNothing(t *testing.T) {
+	for name, end := range map[string]func(*fixture, *Renderer){
+		"background": func(*fixture, *Renderer) {},
+		"stop":       func(f *fixture, r *Renderer) { f.render(r, Stop) },
+		"final":      func(f *fixture, r *Renderer) { f.render(r, Final) },
+		"cancelled": func(f *fixture, r *Renderer) {
+			f.answer(4, completed())
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := r.Render(ctx, Final); !errors.Is(err, context.Canceled) {
+				f.Errorf("got %v", err)
+			}
+		},
+		"closed store": func(f *fixture, r *Renderer) {
+			f.must(f.store.Close())
+			if _, err := r.Render(t.Context(), Final); !errors.Is(err, db.ErrClosed) {
+				f.Errorf("got %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.register(2, nil, numbered(6)...)
+			for i := range 4 {
+				f.answer(i, completed())
+			}
+			r := f.renderer(Options{})
+			f.render(r, Background)
+			if begun, _ := filepath.Glob(temporary(filepath.Join(f.dir, "*"))); len(begun) == 0 {
+				t.Fatal("nothing was begun")
+			}
+			end(f, r)
+			r.Close()
+			r.Close()
+			if left, _ := filepath.Glob(temporary(filepath.Join(f.dir, "*"))); len(left) > 0 {
+				t.Errorf("%q are left", left)
+			}
+		})
+	}
+}

@@ -158,7 +158,9 @@ func (f *fixture) renderer(opts Options) *Renderer {
 	if opts.Dir == "" {
 		opts.Dir = f.dir
 	}
-	return NewRenderer(f.store, opts)
+	r := NewRenderer(f.store, opts)
+	f.Cleanup(r.Close)
+	return r
 }
 
 func (f *fixture) render(r *Renderer, mode Mode) *Report {

@@ -54,7 +54,8 @@ func (o Options) Effective() Filters {
 }
 
 // Renderer keeps the files of one run in the state of its store. It may be used
-// by several goroutines; renderings take turns.
+// by several goroutines; renderings take turns. Between two in the background it
+// has files open: Close ends that.
 type Renderer struct {
 	store *db.Store
 	opts  Options
@@ -79,6 +80,14 @@ func NewRenderer(store *db.Store, opts Options) *Renderer {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Renderer{store: store, opts: opts, place: &folders{}, long: map[db.Ordinal]bool{}, ledger: ledger{store: store, filters: opts.Effective()}}
+}
+
+// Close drops what Background renderings have begun, of which no file shows
+// anything yet. The renderer can be used again.
+func (r *Renderer) Close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.drop()
 }
 
 // Render brings the files up to date as far as mode says. On an error the

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"hermes-batch/testdata/leak"
 	"hermes-batch/tools/sandbox"
 )
 
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == sandbox.SuperviseArg {
 		os.Exit(sandbox.Supervise())
 	}
-	os.Exit(m.Run())
+	os.Exit(leak.Check(m.Run()))
 }
 
 // session is a sandbox with a shell state that goes from call to call, as in a real session.

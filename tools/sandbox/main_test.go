@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hermes-batch/testdata/leak"
 )
 
 // programArg makes the test binary a program that uses a sandbox, to be killed.
@@ -25,7 +27,7 @@ func TestMain(m *testing.M) {
 			os.Exit(program(os.Args[2], os.Args[3], os.Args[4:]))
 		}
 	}
-	os.Exit(m.Run())
+	os.Exit(leak.Check(m.Run()))
 }
 
 // jobMark before a script makes the program start it in the background.
