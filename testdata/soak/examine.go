@@ -117,13 +117,13 @@ func (k *kind) explains(met []*fault, end string, refused bool) bool {
 			failed, last = failed+1, "failed "+f.reason
 		}
 	}
+	fails := strings.HasPrefix(k.end, "failed ") // by itself, whenever no fault is in its way
 	switch {
 	case end == "partial cut_replies":
 		return cut >= cuts
-	case end == "failed network" && refused:
-		return failed >= tries/2
+	case end == "failed network" && refused && (failed >= tries/2 || fails):
+		return true
 	}
-	fails := strings.HasPrefix(k.end, "failed ") // by itself, whenever no fault is in its way
 	return end == last && (failed >= tries || fails)
 }
 

@@ -203,6 +203,8 @@ func TestExplanations(t *testing.T) {
 		{sound, met(cutCall, cutCall), "partial cut_replies", false, false},
 		{sound, nil, "failed server", true, false},
 		{failing, met("reset"), "failed network", false, true},
+		{failing, met("late"), "failed network", true, true},
+		{failing, met("late"), "failed network", false, false},
 		{failing, met("reset"), "failed server", false, false},
 	} {
 		if got := tt.kind.explains(tt.met, tt.end, tt.refused); got != tt.want {
