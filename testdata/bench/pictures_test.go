@@ -12,12 +12,12 @@ import (
 // The pictures beside the files of figures are drawn from them.
 func TestPictures(t *testing.T) {
 	const published = "../figures"
-	r, err := figures.Load(filepath.Join(published, "bench.json"))
+	all, err := figures.LoadAll(published)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := draw(r, dir); err != nil {
+	if err := draw(all, dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range pictures {
@@ -27,7 +27,7 @@ func TestPictures(t *testing.T) {
 		}
 		got, err := os.ReadFile(filepath.Join(published, p.file))
 		if err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s does not show the figures of bench.json (%v): go run ./testdata/bench -publish", p.file, err)
+			t.Errorf("%s does not show the figures of %s.json (%v): go run ./testdata/bench -publish", p.file, p.from, err)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func publish(top string) error {
 	if err != nil {
 		return err
 	}
-	if err := draw(all["bench"], dir); err != nil {
+	if err := draw(all, dir); err != nil {
 		return err
 	}
 	if _, err := all.FillFile(filepath.Join(top, overview)); err != nil {

@@ -103,12 +103,15 @@ func (d *drawing) axes(c Chart) {
 	d.print(`<text transform="translate(18 %.1f) rotate(-90)" text-anchor="middle" class="label">%s</text>`+"\n", middle, html.EscapeString(c.Y.Label))
 }
 
+// mostDots can be told apart on a line.
+const mostDots = 40
+
 func (d *drawing) line(colour int, l Line) {
 	var path strings.Builder
 	for i, p := range l.Points {
 		x, y := d.atX(p.X), d.atY(p.Y)
 		fmt.Fprintf(&path, "%c%.1f %.1f", "ML"[min(i, 1)], x, y)
-		if l.Dashed {
+		if l.Dashed || len(l.Points) > mostDots {
 			continue
 		}
 		d.print(`<circle class="f%d" cx="%.1f" cy="%.1f" r="3.5"/>`+"\n", colour, x, y)

@@ -91,3 +91,14 @@ func TestSeries(t *testing.T) {
 		t.Errorf("series %v, want %v", got, want)
 	}
 }
+
+func TestCourse(t *testing.T) {
+	var r Results
+	for _, v := range []float64{5, 9, 4} {
+		r.Add(This, Metric{Name: "Memory"}, v)
+	}
+	got := Report{Figures: r.Figures()}.Course("Memory", 2)
+	if want := []Point{{1, 5, 5, 5}, {3, 9, 9, 9}, {5, 4, 4, 4}}; !slices.Equal(got, want) {
+		t.Errorf("course %v, want %v", got, want)
+	}
+}

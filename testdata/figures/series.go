@@ -23,3 +23,17 @@ func (r Report) Series(prefix string) (points []Point) {
 	slices.SortFunc(points, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
 	return points
 }
+
+// Course are the samples of one figure in the order in which they were taken, at
+// the middle of each step: for a quantity that was watched for a time.
+func (r Report) Course(name string, step float64) (points []Point) {
+	for _, f := range r.Figures {
+		if f.Name != name {
+			continue
+		}
+		for i, y := range f.Samples[This] {
+			points = append(points, Point{X: (float64(i) + 0.5) * step, Y: y, Low: y, High: y})
+		}
+	}
+	return points
+}

@@ -27,10 +27,14 @@ var quantities = []struct {
 
 // figures are what is published of the soak.
 func (s *soak) figures(r *figures.Results, command string) {
-	r.Begin("soak", command)
+	scenario, prefix := "soak", "Soak"
+	if s.size.kill > 0 {
+		scenario, prefix = "soak with kills", "SoakWithKills"
+	}
+	r.Begin(scenario, command)
 	add := func(name, what, unit string, target figures.Target, values ...float64) {
 		for _, v := range values {
-			r.Add(figures.This, figures.Metric{Name: "Soak" + name, What: what, Unit: unit, Target: target}, v)
+			r.Add(figures.This, figures.Metric{Name: prefix + name, What: what, Unit: unit, Target: target}, v)
 		}
 	}
 	quarter := s.size.time / 4
