@@ -35,13 +35,6 @@ func TestReadingOfTheSystem(t *testing.T) {
 	}
 }
 
-func TestEnvironmentIsClean(t *testing.T) {
-	got := environment([]string{"PATH=/bin", "HERMES_BATCH_MODEL=x", "OPENAI_API_KEY=k", "HOME=/h"})
-	if strings.Join(got, " ") != "PATH=/bin HOME=/h" {
-		t.Errorf("environment %v", got)
-	}
-}
-
 func TestTurnsHaveFourKilobytes(t *testing.T) {
 	turns := turnsOf(2)
 	for _, turn := range turns {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"hermes-batch/testdata/shipped"
 )
 
 const (
@@ -45,7 +47,7 @@ type call struct {
 func (p program) start(ctx context.Context, dir string, args ...string) (*call, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	c := &call{cmd: exec.CommandContext(ctx, p.path, args...), cancel: cancel, ended: make(chan struct{})}
-	c.cmd.Dir, c.cmd.Env = dir, environment(os.Environ())
+	c.cmd.Dir, c.cmd.Env = dir, shipped.Environment(os.Environ())
 	c.cmd.Stdout, c.cmd.Stderr = &c.text, &c.text
 	c.began = time.Now()
 	if err := c.cmd.Start(); err != nil {
@@ -67,17 +69,6 @@ func (p program) start(ctx context.Context, dir string, args ...string) (*call, 
 		close(c.ended)
 	}()
 	return c, nil
-}
-
-// environment is one without settings or keys of the program.
-func environment(all []string) (clean []string) {
-	for _, v := range all {
-		name, _, _ := strings.Cut(v, "=")
-		if !strings.HasPrefix(name, "HERMES_BATCH_") && !strings.HasSuffix(name, "_API_KEY") {
-			clean = append(clean, v)
-		}
-	}
-	return clean
 }
 
 // wait waits for the end of the program, which must be with that exit code.

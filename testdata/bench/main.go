@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
 
 	"hermes-batch/testdata/figures"
+	"hermes-batch/testdata/shipped"
 )
 
 // options are the flags.
@@ -109,7 +109,7 @@ func (o *options) programs(ctx context.Context, dir string) ([]program, error) {
 	path := o.binary
 	if path == "" {
 		path = filepath.Join(dir, "hermes-batch")
-		if err := build(ctx, path); err != nil {
+		if err := shipped.Build(ctx, path); err != nil {
 			return nil, err
 		}
 	}
@@ -129,16 +129,6 @@ func (o *options) programs(ctx context.Context, dir string) ([]program, error) {
 		list[i].path = path
 	}
 	return list, nil
-}
-
-// build makes the binary as a release is made.
-func build(ctx context.Context, path string) error {
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, "hermes-batch")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build the program: %w\n%s", err, text)
-	}
-	return nil
 }
 
 func labels(programs []program) (list []string) {

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"syscall"
 	"time"
+
+	"hermes-batch/testdata/shipped"
 )
 
 // modelServer is the embedded model, served by a process of its own.
@@ -26,7 +28,7 @@ var modelURL = regexp.MustCompile(`http://[0-9.:]+/v1`)
 func startModel(ctx context.Context, p program, latency time.Duration) (*modelServer, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	m := &modelServer{cmd: exec.CommandContext(ctx, p.path, "simulate", "--addr=127.0.0.1:0", "--latency="+latency.String()), cancel: cancel}
-	m.cmd.Env = environment(m.cmd.Environ())
+	m.cmd.Env = shipped.Environment(m.cmd.Environ())
 	said, err := m.cmd.StderrPipe()
 	if err != nil {
 		cancel()

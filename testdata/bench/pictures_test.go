@@ -21,6 +21,9 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range pictures {
+		if _, measured := all[p.from]; !measured {
+			continue
+		}
 		want, err := os.ReadFile(filepath.Join(dir, p.file))
 		if err != nil {
 			t.Fatal(err)

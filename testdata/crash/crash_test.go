@@ -18,6 +18,7 @@ import (
 
 	"hermes-batch/db"
 	"hermes-batch/testdata/figures"
+	"hermes-batch/testdata/shipped"
 )
 
 // scratch holds the binary, which all tests torment.
@@ -36,7 +37,7 @@ func TestMain(m *testing.M) {
 
 var built = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(scratch, "hermes-batch")
-	return path, build(context.Background(), path)
+	return path, shipped.Build(context.Background(), path)
 })
 
 func newTest(t *testing.T) *torment {
@@ -51,7 +52,7 @@ func newTest(t *testing.T) *torment {
 	}
 	seed := uint64(time.Now().UnixNano()) % 1_000_000
 	t.Logf("seed %d", seed)
-	return newTorment(dir, program{path}, seed, &testLog{t})
+	return newTorment(dir, path, seed, &testLog{t})
 }
 
 type testLog struct{ t *testing.T }
@@ -135,7 +136,7 @@ func TestBlows(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, calls, err := s.traced(tt.blow)
-		if err != nil || e.code != tt.code || !strings.Contains(e.text, tt.want) || tt.want == "" && (e.by != syscall.SIGKILL || len(calls) != tt.blow.n) {
+		if err != nil || e.Code != tt.code || !strings.Contains(e.Text, tt.want) || tt.want == "" && (e.By != syscall.SIGKILL || len(calls) != tt.blow.n) {
 			t.Errorf("%s: %v after %d calls, %v", tt.blow, e, len(calls), err)
 		}
 		if tt.blow.after { // was done, and nothing after it
@@ -160,7 +161,7 @@ func TestOracle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.kill()
+	c.Kill()
 	if err := s.died("killed"); err != nil {
 		t.Fatal(err)
 	}
@@ -219,25 +220,6 @@ func TestOracle(t *testing.T) {
 			}
 			restore()
 		})
-	}
-}
-
-// The oracle reads what the program says.
-func TestSentence(t *testing.T) {
-	for _, tt := range []struct {
-		e    ending
-		want string
-	}{
-		{ending{code: 3, text: "hermes-batch: store failed: no space left on device\n"}, ""},
-		{ending{code: 3, text: "0/9 prompts\n"}, "did not say why"},
-		{ending{code: 1, text: "hermes-batch: odd\n"}, "ended with exit code 1"},
-		{ending{code: 3, text: "hermes-batch: panic: index out of range\n"}, "said"},
-		{ending{code: 3, text: "hermes-batch: x\ngoroutine 1 [running]:\n"}, "said"},
-		{ending{code: -1, by: syscall.SIGSEGV}, "segmentation fault"},
-	} {
-		if got := strings.Join(tt.e.sentence(exitStopped), "\n"); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
-			t.Errorf("%v: %q", tt.e, got)
-		}
 	}
 }
 

@@ -66,15 +66,15 @@ func (t *torment) fill(kb int) (stopped bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	e := c.wait()
-	s.say(where, e.sentence(0, 1, exitStopped)...)
+	e := c.Wait()
+	s.say(where, e.Wrong(0, 1, exitStopped)...)
 	if err := s.died(where); err != nil {
 		return false, err
 	}
 	if err := d.remount(fmt.Sprintf("size=%dk", ample)); err != nil {
 		return false, err
 	}
-	return e.code == exitStopped, s.complete(where + ", then enough")
+	return e.Code == exitStopped, s.complete(where + ", then enough")
 }
 
 // lacks says that something is missing here, which is an error where everything

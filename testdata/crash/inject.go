@@ -57,7 +57,7 @@ func (t *torment) blows() (list []blow, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if wrong := e.sentence(0, 1); len(wrong) > 0 {
+	if wrong := e.Wrong(0, 1); len(wrong) > 0 {
 		return nil, fmt.Errorf("undisturbed run: %s", wrong)
 	}
 	times := map[met]int{}
@@ -114,8 +114,8 @@ func (s *site) hit(where string, b blow) (landed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if e.by != syscall.SIGKILL {
-		s.say(where, e.sentence(0, 1, 2, 3)...)
+	if e.By != syscall.SIGKILL {
+		s.say(where, e.Wrong(0, 1, 2, 3)...)
 	}
 	return len(calls) >= b.n, s.died(where)
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"hermes-batch/testdata/shipped"
 )
 
 // rendered is how often the files of a complete run are deleted and the program
@@ -74,14 +76,14 @@ func (s *site) strike(where string, within time.Duration) (ended bool, err error
 	if err != nil {
 		return false, err
 	}
-	if c.within(after) {
-		s.say(where+", which came too late", c.wait().sentence(0, 1)...)
+	if c.Within(after) {
+		s.say(where+", which came too late", c.Wait().Wrong(0, 1)...)
 		return true, nil
 	}
-	c.kill()
+	c.Kill()
 	where += fmt.Sprintf(" after %s", after.Round(time.Millisecond/10))
 	if kind < 3 {
-		where += fmt.Sprintf(", with %d processes", killAll(s.dir))
+		where += fmt.Sprintf(", with %d processes", shipped.KillAll(s.dir))
 	}
 	if kind == 0 {
 		where += ", and without sandbox " + s.removeSandbox()

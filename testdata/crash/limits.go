@@ -39,8 +39,8 @@ func (t *torment) limit(limit string) error {
 	if err != nil {
 		return err
 	}
-	e := c.wait()
-	s.say(where, e.sentence(0, 1, exitStopped)...)
+	e := c.Wait()
+	s.say(where, e.Wrong(0, 1, exitStopped)...)
 	s.wrap = nil
 	if err := s.died(where); err != nil {
 		return err

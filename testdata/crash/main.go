@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hermes-batch/testdata/figures"
+	"hermes-batch/testdata/shipped"
 )
 
 // options are the flags.
@@ -65,18 +66,15 @@ func (o *options) run(ctx context.Context, out, log io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
 	}
-	dir, err := os.MkdirTemp(o.dir, "hermes-crash-")
+	dir, err := shipped.Folder(o.dir, "hermes-crash-")
 	if err != nil {
-		return err
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil { // commands see the real name
 		return err
 	}
 	defer os.Remove(dir) // unless runs are kept in it
 	binary := o.binary
 	if binary == "" {
 		binary = filepath.Join(dir, "hermes-batch")
-		if err := build(ctx, binary); err != nil {
+		if err := shipped.Build(ctx, binary); err != nil {
 			return err
 		}
 		defer os.Remove(binary)
@@ -89,7 +87,7 @@ func (o *options) run(ctx context.Context, out, log io.Writer) error {
 		return err
 	}
 	facts.Print(out)
-	t := newTorment(dir, program{binary}, o.seed, log)
+	t := newTorment(dir, binary, o.seed, log)
 	t.scale, t.keep = o.scale(), o.keep
 	fmt.Fprintf(log, "%s -only '%s'\n", o.command(), o.only)
 	results := figures.Results{Commit: figures.Commit(ctx)}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"hermes-batch/testdata/shipped"
 )
 
 // odd are things that happen to a run and that nobody expects.
@@ -48,14 +50,14 @@ func (t *torment) oddities(ctx context.Context) error {
 
 // working starts the program and returns when it has asked the model a number
 // of times.
-func (s *site) working(requests int) (*call, error) {
+func (s *site) working(requests int) (*shipped.Call, error) {
 	c, err := s.start()
 	if err != nil {
 		return nil, err
 	}
 	for s.model.total() < requests {
-		if c.within(time.Millisecond) {
-			return nil, fmt.Errorf("ended before %d requests: %v", requests, c.wait())
+		if c.Within(time.Millisecond) {
+			return nil, fmt.Errorf("ended before %d requests: %v", requests, c.Wait())
 		}
 	}
 	return c, nil
@@ -70,18 +72,18 @@ func (s *site) stopped() error {
 		return err
 	}
 	for _, pause := range []time.Duration{s.t.scale.stop, s.t.scale.stop / 10} {
-		if err := syscall.Kill(c.pid(), syscall.SIGSTOP); err != nil {
+		if err := syscall.Kill(c.PID(), syscall.SIGSTOP); err != nil {
 			return err
 		}
 		time.Sleep(pause)
-		if err := syscall.Kill(c.pid(), syscall.SIGCONT); err != nil {
+		if err := syscall.Kill(c.PID(), syscall.SIGCONT); err != nil {
 			return err
 		}
-		if c.within(30 * time.Millisecond) {
+		if c.Within(30 * time.Millisecond) {
 			break
 		}
 	}
-	if err := s.completed(where, c.wait()); err != nil {
+	if err := s.completed(where, c.Wait()); err != nil {
 		return err
 	}
 	if _, again := s.model.tally(); again > 0 {
@@ -100,7 +102,7 @@ func (s *site) rivals() error {
 	if err != nil {
 		return err
 	}
-	if err := syscall.Kill(c.pid(), syscall.SIGSTOP); err != nil { // so that it does not end meanwhile
+	if err := syscall.Kill(c.PID(), syscall.SIGSTOP); err != nil { // so that it does not end meanwhile
 		return err
 	}
 	began := time.Now()
@@ -108,19 +110,19 @@ func (s *site) rivals() error {
 	if err != nil {
 		return err
 	}
-	inTime := second.within(secondWithin)
-	e := second.wait()
-	if err := syscall.Kill(c.pid(), syscall.SIGCONT); err != nil {
+	inTime := second.Within(secondWithin)
+	e := second.Wait()
+	if err := syscall.Kill(c.PID(), syscall.SIGCONT); err != nil {
 		return err
 	}
-	s.say(where, e.sentence(exitStopped)...)
+	s.say(where, e.Wrong(exitStopped)...)
 	if !inTime {
 		s.say(where, fmt.Sprintf("the second took %s", time.Since(began)))
 	}
-	if !strings.Contains(e.text, fmt.Sprintf("process %d ", c.pid())) {
+	if !strings.Contains(e.Text, fmt.Sprintf("process %d ", c.PID())) {
 		s.say(where, "the second does not name the first: "+e.String())
 	}
-	return s.completed(where, c.wait())
+	return s.completed(where, c.Wait())
 }
 
 // readOnly lets a run begin, and later go on, where it cannot write.
@@ -138,7 +140,7 @@ func (s *site) readOnly() error {
 		if err != nil {
 			return err
 		}
-		s.say(where, c.wait().sentence(2, exitStopped)...)
+		s.say(where, c.Wait().Wrong(2, exitStopped)...)
 		if err := s.died(where); err != nil {
 			return err
 		}
@@ -151,7 +153,7 @@ func (s *site) readOnly() error {
 	if err != nil {
 		return err
 	}
-	c.kill()
+	c.Kill()
 	if err := s.died("killed"); err != nil {
 		return err
 	}
@@ -172,7 +174,7 @@ func (s *site) renamed() error {
 	if err := os.Rename(s.folder(), away); err != nil {
 		return err
 	}
-	s.say(where, c.wait().sentence(exitStopped)...)
+	s.say(where, c.Wait().Wrong(exitStopped)...)
 	if err := os.RemoveAll(s.folder()); err != nil { // what it may have made there
 		return err
 	}
@@ -222,9 +224,9 @@ func (s *site) gone() error {
 
 // anew expects a run to stop that has lost its store, and makes another one.
 // What commands of the first have left is not of that one.
-func (s *site) anew(where string, c *call) error {
-	s.say(where, c.wait().sentence(exitStopped)...)
-	killAll(s.dir)
+func (s *site) anew(where string, c *shipped.Call) error {
+	s.say(where, c.Wait().Wrong(exitStopped)...)
+	shipped.KillAll(s.dir)
 	for _, name := range []string{"state", "outside"} {
 		if err := os.RemoveAll(filepath.Join(s.dir, name)); err != nil {
 			return err

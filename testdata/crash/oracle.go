@@ -167,20 +167,3 @@ func (p picture) equal(rendered picture) (wrong []string) {
 	}
 	return wrong
 }
-
-var alarm = regexp.MustCompile(`(?m)^.*(panic|goroutine \d+|fatal error|runtime error|runtime: |SIGSEGV|SIGQUIT).*$`)
-
-// sentence checks how the program ended that was not killed: with one of the
-// exit codes, no sign of a crash, and a word about it where it stopped early.
-func (e ending) sentence(codes ...int) (wrong []string) {
-	if !slices.Contains(codes, e.code) {
-		wrong = append(wrong, fmt.Sprintf("ended with %v, expected one of %v", e, codes))
-	}
-	if line := alarm.FindString(e.text); line != "" {
-		wrong = append(wrong, fmt.Sprintf("said %q: %v", line, e))
-	}
-	if (e.code == 2 || e.code == 3) && !strings.Contains(e.text, "hermes-batch: ") {
-		wrong = append(wrong, fmt.Sprintf("did not say why it stopped: %v", e))
-	}
-	return wrong
-}

@@ -12,7 +12,7 @@ import (
 // what is wrong with disks that sync nothing.
 func (t *torment) power(ctx context.Context) error {
 	r, err := power.Run(ctx, power.Config{
-		Binary: t.program.path, Dir: t.dir, Seed: t.random.Uint64(), Quick: t.scale.short,
+		Binary: t.binary, Dir: t.dir, Seed: t.random.Uint64(), Quick: t.scale.short,
 		States: t.scale.states, Resumes: min(36, 1+t.scale.states/50),
 	})
 	if errors.Is(err, power.ErrNoStrace) {

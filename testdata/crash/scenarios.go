@@ -72,7 +72,7 @@ func (o *options) scale() scale {
 // torment is one run of the harness.
 type torment struct {
 	dir     string
-	program program
+	binary  string
 	scale   scale
 	keep    bool
 	latency time.Duration // of the model
@@ -102,8 +102,8 @@ type count struct {
 	violations    []string
 }
 
-func newTorment(dir string, p program, seed uint64, log io.Writer) *torment {
-	return &torment{dir: dir, program: p, latency: 2 * time.Millisecond, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), log: log, calms: map[string]*calmRun{}}
+func newTorment(dir, binary string, seed uint64, log io.Writer) *torment {
+	return &torment{dir: dir, binary: binary, latency: 2 * time.Millisecond, seed: seed, random: rand.New(rand.NewPCG(seed, 0)), log: log, calms: map[string]*calmRun{}}
 }
 
 // run runs scenarios. One that cannot run is an error, and so are violations.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"hermes-batch/testdata/shipped"
 )
 
 // death is what dies with the program.
@@ -122,21 +124,21 @@ func (s *site) endInCommand(times int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for !c.within(time.Millisecond) {
+	for !c.Within(time.Millisecond) {
 		text, _ := os.ReadFile(s.outside("0"))
 		if strings.Count(string(text), "\n") >= times {
-			c.kill()
+			c.Kill()
 			return "within a command", nil
 		}
 	}
-	s.say("within a command", c.wait().sentence(0, 1)...)
+	s.say("within a command", c.Wait().Wrong(0, 1)...)
 	return "after the end", nil
 }
 
 // bury takes along what dies with the program.
 func (s *site) bury(d death) {
 	if d >= family {
-		killAll(s.dir)
+		shipped.KillAll(s.dir)
 	}
 	if d == housed {
 		s.removeSandbox()

@@ -10,12 +10,17 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"hermes-batch/testdata/shipped"
 )
 
 const (
 	runName   = "r"
 	batchSize = 5
 	maxTurns  = 4
+	// patience is how long a call of the program may take; one that takes
+	// longer hangs.
+	patience = 2 * time.Minute
 )
 
 // site is one run that is tormented, in a folder of its own.
@@ -69,8 +74,12 @@ func (s *site) arguments(more ...string) []string {
 		fmt.Sprintf("--max_turns=%d", maxTurns), fmt.Sprintf("--num_workers=%d", s.workers)}, more...)
 }
 
-func (s *site) start(more ...string) (*call, error) {
-	return s.t.program.start(s.dir, s.wrap, s.arguments(more...)...)
+func (s *site) program() shipped.Binary {
+	return shipped.Binary{Path: s.t.binary, Dir: s.dir, Wrap: s.wrap, Patience: patience}
+}
+
+func (s *site) start(more ...string) (*shipped.Call, error) {
+	return s.program().Start(s.arguments(more...)...)
 }
 
 // say notes what is wrong, after where.
@@ -96,11 +105,11 @@ func (s *site) check(where string) error {
 	if _, err := os.Lstat(s.folder("run.db")); errors.Is(err, fs.ErrNotExist) && len(s.witness.sessions) == 0 {
 		return nil // it died before the store was there
 	}
-	e, err := s.t.program.run(s.dir, s.wrap, "check", "--run_name="+runName, "--deep")
+	e, err := s.program().Run("check", "--run_name="+runName, "--deep")
 	if err != nil {
 		return err
 	}
-	s.say(where+", check --deep", e.sentence(0)...)
+	s.say(where+", check --deep", e.Wrong(0)...)
 	return nil
 }
 
@@ -111,16 +120,16 @@ func (s *site) complete(where string) error {
 	if err != nil {
 		return err
 	}
-	return s.completed(where, c.wait())
+	return s.completed(where, c.Wait())
 }
 
 // completed is complete for a call that has ended.
-func (s *site) completed(where string, e ending) error {
+func (s *site) completed(where string, e shipped.Ending) error {
 	calm, err := s.t.calm(s)
 	if err != nil {
 		return err
 	}
-	s.say(where+", last resume", e.sentence(calm.code)...)
+	s.say(where+", last resume", e.Wrong(calm.code)...)
 	return s.examine(where)
 }
 
@@ -135,7 +144,7 @@ func (s *site) examine(where string) error {
 	}
 	s.say(where, s.witness.look()...)
 	s.say(where, s.witness.commands(s.dir)...)
-	s.say(where, leftOver(s.dir)...)
+	s.say(where, shipped.Left(s.dir)...)
 	if list, _ := filepath.Glob(filepath.Join(s.dir, "state", "*", "*")); len(list) > 0 {
 		s.say(where, fmt.Sprintf("sandboxes are left: %s", list))
 	}
@@ -158,11 +167,11 @@ func (s *site) compare(where string, calm picture) error {
 	s.say(where, files.against(calm, s.may)...)
 	anew := filepath.Join(s.dir, "rendered")
 	defer os.RemoveAll(anew)
-	e, err := s.t.program.run(s.dir, s.wrap, "export", "--run_name="+runName, "--out="+anew)
+	e, err := s.program().Run("export", "--run_name="+runName, "--out="+anew)
 	if err != nil {
 		return err
 	}
-	s.say(where+", export", e.sentence(0)...)
+	s.say(where+", export", e.Wrong(0)...)
 	rendered, err := depict(anew)
 	if err != nil {
 		return err
@@ -192,7 +201,7 @@ func (s *site) removeSandbox() string {
 // leave ends what is left and reports. The folder stays if something is wrong.
 func (s *site) leave() {
 	s.model.stop()
-	killAll(s.dir)
+	shipped.KillAll(s.dir)
 	turns, again := s.model.tally()
 	c := &s.t.count
 	c.runs++
@@ -231,9 +240,9 @@ func (t *torment) calm(like *site) (*calmRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := c.wait()
-	run := &calmRun{code: e.code, took: time.Since(began)}
-	if wrong := e.sentence(0, 1); len(wrong) > 0 {
+	e := c.Wait()
+	run := &calmRun{code: e.Code, took: time.Since(began)}
+	if wrong := e.Wrong(0, 1); len(wrong) > 0 {
 		return nil, fmt.Errorf("undisturbed run: %s", wrong)
 	}
 	if run.files, err = depict(s.folder()); err != nil {

@@ -14,6 +14,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"hermes-batch/testdata/shipped"
 )
 
 // blow is what is done to the program at one of its system calls.
@@ -102,30 +104,30 @@ type met struct{ op, area, file string }
 func (m met) String() string { return strings.TrimSpace(m.op + " " + m.file) }
 
 // traced runs the program under a blow and lists the calls of its kind.
-func (s *site) traced(b blow) (e ending, calls []met, err error) {
+func (s *site) traced(b blow) (e shipped.Ending, calls []met, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		runtime.LockOSThread() // for ever: only the thread that traces may do so, and all that is traced ends with it
 		t := &tracer{dir: s.dir, blow: b, known: map[int]bool{}, result: map[int]syscall.Errno{}, last: map[int]bool{}}
-		e, err = t.run(s.t.program.path, s.arguments())
+		e, err = t.run(s.t.binary, s.arguments())
 		calls = t.met
 	}()
 	<-done
 	return e, calls, err
 }
 
-func (t *tracer) run(path string, args []string) (ending, error) {
-	out, err := output()
+func (t *tracer) run(path string, args []string) (shipped.Ending, error) {
+	out, err := shipped.Output()
 	if err != nil {
-		return ending{}, err
+		return shipped.Ending{}, err
 	}
 	process, err := os.StartProcess(path, append([]string{path}, args...), &os.ProcAttr{
-		Dir: t.dir, Env: environment(os.Environ()), Files: []*os.File{nil, out, out}, Sys: &syscall.SysProcAttr{Ptrace: true},
+		Dir: t.dir, Env: shipped.Environment(os.Environ()), Files: []*os.File{nil, out, out}, Sys: &syscall.SysProcAttr{Ptrace: true},
 	})
 	if err != nil {
 		out.Close()
-		return ending{}, err
+		return shipped.Ending{}, err
 	}
 	t.pid = process.Pid
 	limit := time.AfterFunc(patience, func() { _ = syscall.Kill(t.pid, syscall.SIGQUIT) }) // it shows its goroutines
@@ -136,10 +138,10 @@ func (t *tracer) run(path string, args []string) (ending, error) {
 		switch {
 		case err == syscall.EINTR:
 		case err == syscall.ECHILD:
-			return endingOf(t.status, out), nil
+			return shipped.EndingOf(t.status, out), nil
 		case err != nil:
 			out.Close()
-			return ending{}, err
+			return shipped.Ending{}, err
 		case !status.Stopped():
 			if tid == t.pid {
 				t.status = status
@@ -147,7 +149,7 @@ func (t *tracer) run(path string, args []string) (ending, error) {
 		default:
 			if err := t.stopped(tid, status); err != nil && !errors.Is(err, syscall.ESRCH) { // it was killed meanwhile
 				out.Close()
-				return ending{}, err
+				return shipped.Ending{}, err
 			}
 		}
 	}

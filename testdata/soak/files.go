@@ -14,7 +14,7 @@ import (
 	"slices"
 
 	"hermes-batch/export"
-	"hermes-batch/testdata/program"
+	"hermes-batch/testdata/shipped"
 )
 
 // files holds the files of the run against the verdicts, against what they have
@@ -166,7 +166,7 @@ var box = regexp.MustCompile(`^(\d+)-0-a\d+$`)
 // of prompts that a resume would try again, with a note that they are on the
 // disk.
 func (s *soak) left(v verdicts) {
-	s.say("processes", program.Left(s.dir)...)
+	s.say("processes", shipped.Left(s.dir)...)
 	list, _ := filepath.Glob(filepath.Join(s.temporary(), "*"))
 	if len(list) > 0 {
 		s.say("temporary folder", fmt.Sprintf("%v are left", list))

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"hermes-batch/testdata/figures"
-	"hermes-batch/testdata/program"
+	"hermes-batch/testdata/shipped"
 )
 
 // options are the flags.
@@ -68,14 +68,14 @@ func main() {
 var errViolated = errors.New("violations")
 
 func (o *options) run(ctx context.Context, out, log io.Writer) error {
-	dir, err := program.Folder(o.dir, "soak-")
+	dir, err := shipped.Folder(o.dir, "soak-")
 	if err != nil {
 		return err
 	}
 	binary := o.binary
 	if binary == "" {
 		binary = filepath.Join(dir, "hermes-batch")
-		if err := program.Build(ctx, binary); err != nil {
+		if err := shipped.Build(ctx, binary); err != nil {
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"hermes-batch/testdata/program"
+	"hermes-batch/testdata/shipped"
 )
 
 const (
@@ -98,8 +98,8 @@ func (s *soak) folder(name ...string) string {
 // ends: its sockets.
 func (s *soak) temporary() string { return filepath.Join(s.dir, "tmp") }
 
-func (s *soak) program() program.Binary {
-	return program.Binary{Path: s.binary, Dir: s.dir, Env: []string{"TMPDIR=" + s.temporary(), "XDG_RUNTIME_DIR="}, Patience: s.size.time + patience}
+func (s *soak) program() shipped.Binary {
+	return shipped.Binary{Path: s.binary, Dir: s.dir, Env: []string{"TMPDIR=" + s.temporary(), "XDG_RUNTIME_DIR="}, Patience: s.size.time + patience}
 }
 
 func (s *soak) writeDataset() error {
@@ -117,7 +117,7 @@ func (s *soak) writeDataset() error {
 
 // run lets the run go on for its time, and then come to its end.
 func (s *soak) run(ctx context.Context) error {
-	defer program.KillAll(s.dir)
+	defer shipped.KillAll(s.dir)
 	defer s.end.close()
 	s.began = time.Now()
 	for left := s.size.time; left > 0 && ctx.Err() == nil; left = s.size.time - time.Since(s.began) {
@@ -188,7 +188,7 @@ func (s *soak) live(ctx context.Context, l life) error {
 }
 
 // wait waits until the time of a life is over, and tells whether it ended before.
-func (s *soak) wait(ctx context.Context, c *program.Call, l life) (early bool) {
+func (s *soak) wait(ctx context.Context, c *shipped.Call, l life) (early bool) {
 	var over <-chan time.Time
 	if l.by != 0 {
 		timer := time.NewTimer(l.d)
@@ -205,7 +205,7 @@ func (s *soak) wait(ctx context.Context, c *program.Call, l life) (early bool) {
 }
 
 // judge says what is wrong with how a process ended.
-func (s *soak) judge(l life, e program.Ending, early bool) error {
+func (s *soak) judge(l life, e shipped.Ending, early bool) error {
 	s.lives++
 	where := fmt.Sprintf("process %d", s.lives)
 	fmt.Fprintf(s.log, "%4.0f s: %s ended; %d requests so far\n", time.Since(s.began).Seconds(), where, s.end.total())

@@ -15,7 +15,7 @@ import (
 
 	"hermes-batch/export"
 	"hermes-batch/testdata/figures"
-	"hermes-batch/testdata/program"
+	"hermes-batch/testdata/shipped"
 )
 
 type testLog struct{ t *testing.T }
@@ -28,13 +28,13 @@ func (l testLog) Write(p []byte) (int, error) {
 // A soak in small: everything that can go wrong does so more often, and the
 // program is killed once, terminated once, and then comes to its end.
 func TestSoak(t *testing.T) {
-	dir, err := program.Folder("", "soak-") // a short name: sockets lie in it
+	dir, err := shipped.Folder("", "soak-") // a short name: sockets lie in it
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
 	binary := filepath.Join(dir, "hermes-batch")
-	if err := program.Build(t.Context(), binary); err != nil {
+	if err := shipped.Build(t.Context(), binary); err != nil {
 		t.Fatal(err)
 	}
 	seed := uint64(time.Now().UnixNano()) % 1_000_000

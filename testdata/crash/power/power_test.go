@@ -5,10 +5,11 @@ import (
 	"errors"
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hermes-batch/testdata/shipped"
 )
 
 var (
@@ -76,10 +77,8 @@ func TestPowerCuts(t *testing.T) {
 func build(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "hermes-batch")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", path, "hermes-batch")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, said)
+	if err := shipped.Build(t.Context(), path); err != nil {
+		t.Fatal(err)
 	}
 	return path
 }

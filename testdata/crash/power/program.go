@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hermes-batch/engine/simulated"
+	"hermes-batch/testdata/shipped"
 )
 
 // callLimit ends a call of the program that hangs.
@@ -77,14 +78,6 @@ type finished struct {
 	text string // all that it printed
 }
 
-// environment is one without settings or keys of the program.
-func environment() []string {
-	return slices.DeleteFunc(os.Environ(), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return strings.HasPrefix(name, "HERMES_BATCH_") || strings.HasSuffix(name, "_API_KEY")
-	})
-}
-
 // run runs the program in a folder to its end, recorded if trace names a file.
 func (p program) run(ctx context.Context, dir, trace string, args ...string) (finished, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
@@ -94,7 +87,7 @@ func (p program) run(ctx context.Context, dir, trace string, args ...string) (fi
 		argv = append([]string{p.strace}, straceArgs(trace, argv...)...)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env = dir, environment()
+	cmd.Dir, cmd.Env = dir, shipped.Environment(os.Environ())
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -1,4 +1,4 @@
-// Package program starts the binary of this tree as users start it, for the
+// Package shipped starts the binary of this tree as users start it, for the
 // programs of this folder that measure and torment it, tells how it ended, and
 // finds the processes that it left.
-package program
+package shipped

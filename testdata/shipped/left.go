@@ -1,4 +1,4 @@
-package main
+package shipped
 
 import (
 	"bytes"
@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// process is one that a run has started: the supervisor of a command, or what
-// a command started.
+// process is one that a run has started: the supervisor of a command, or what a
+// command started.
 type process struct {
 	pid  int
 	line string // its command line
 }
 
-// processesOf finds the processes whose environment names a folder, as that of
+// startedIn finds the processes whose environment names a folder, as that of
 // all commands names their work folder.
-func processesOf(dir string) (list []process) {
+func startedIn(dir string) (list []process) {
 	paths, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range paths {
 		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
@@ -34,10 +34,10 @@ func processesOf(dir string) (list []process) {
 	return list
 }
 
-// killAll ends everything that a run has started, as a container takes all that
-// is in it with it.
-func killAll(dir string) (killed int) {
-	for list := processesOf(dir); len(list) > 0; list = processesOf(dir) {
+// KillAll ends everything that runs in a folder have started, and tells how many
+// processes that were.
+func KillAll(dir string) (killed int) {
+	for list := startedIn(dir); len(list) > 0; list = startedIn(dir) {
 		for _, p := range list {
 			if syscall.Kill(p.pid, syscall.SIGKILL) == nil {
 				killed++
@@ -48,11 +48,10 @@ func killAll(dir string) (killed int) {
 	return killed
 }
 
-// leftOver waits for processes to end that are told to, and names those that
-// do not.
-func leftOver(dir string) (names []string) {
+// Left waits for processes to end that are told to, and names those that do not.
+func Left(dir string) (names []string) {
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		list := processesOf(dir)
+		list := startedIn(dir)
 		if len(list) == 0 {
 			return nil
 		}

@@ -1,4 +1,4 @@
-package program
+package shipped
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -25,8 +26,9 @@ func Build(ctx context.Context, path string) error {
 // Binary is a program to start.
 type Binary struct {
 	Path     string
-	Dir      string // in which it starts, which is the home of all that it starts
-	Env      []string
+	Wrap     []string      // command that replaces itself by the program, if any
+	Dir      string        // in which it starts, and below which all work folders lie
+	Env      []string      // beside that of this process
 	Patience time.Duration // one that takes longer hangs: it is told to show its goroutines
 }
 
@@ -41,10 +43,11 @@ type Call struct {
 
 // Start starts the program.
 func (b Binary) Start(args ...string) (*Call, error) {
-	c := &Call{cmd: exec.Command(b.Path, args...), ended: make(chan struct{})}
+	argv := append(append(slices.Clone(b.Wrap), b.Path), args...)
+	c := &Call{cmd: exec.Command(argv[0], argv[1:]...), ended: make(chan struct{})}
 	c.cmd.Dir, c.cmd.Env = b.Dir, append(Environment(os.Environ()), b.Env...)
 	var err error
-	if c.out, err = output(); err != nil {
+	if c.out, err = Output(); err != nil {
 		return nil, err
 	}
 	c.cmd.Stdout, c.cmd.Stderr = c.out, c.out
@@ -56,7 +59,7 @@ func (b Binary) Start(args ...string) (*Call, error) {
 	go func() {
 		_ = c.cmd.Wait() // the state tells
 		c.limit.Stop()
-		c.how = endingOf(c.cmd.ProcessState.Sys().(syscall.WaitStatus), c.out)
+		c.how = EndingOf(c.cmd.ProcessState.Sys().(syscall.WaitStatus), c.out)
 		close(c.ended)
 	}()
 	return c, nil
@@ -77,6 +80,24 @@ func (c *Call) Wait() Ending {
 	return c.how
 }
 
+// Within waits for the end, but not longer than d.
+func (c *Call) Within(d time.Duration) (ended bool) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-c.ended:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// Kill ends the program as a lack of memory does.
+func (c *Call) Kill() Ending {
+	c.Signal(syscall.SIGKILL)
+	return c.Wait()
+}
+
 // Ended is closed at the end.
 func (c *Call) Ended() <-chan struct{} { return c.ended }
 
@@ -86,8 +107,8 @@ func (c *Call) PID() int { return c.cmd.Process.Pid }
 // Signal sends a signal, or does nothing if the program has ended.
 func (c *Call) Signal(s syscall.Signal) { _ = c.cmd.Process.Signal(s) }
 
-// output is a file for what a program prints, which has no name any more.
-func output() (*os.File, error) {
+// Output is a file for what a program prints, which has no name any more.
+func Output() (*os.File, error) {
 	f, err := os.CreateTemp("", "output-")
 	if err != nil {
 		return nil, err
@@ -98,7 +119,9 @@ func output() (*os.File, error) {
 // mostOutput is how much is read of what a program printed, in bytes.
 const mostOutput = 1 << 20
 
-func endingOf(status syscall.WaitStatus, out *os.File) (e Ending) {
+// EndingOf tells how a process ended that printed into a file of Output, which it
+// closes.
+func EndingOf(status syscall.WaitStatus, out *os.File) (e Ending) {
 	defer out.Close()
 	e.Code = status.ExitStatus()
 	if status.Signaled() {
