@@ -35,12 +35,13 @@ func FuzzSplitThinking(f *testing.F) {
 	})
 }
 
-// Texts that are made to be slow are not.
+// Texts that are made to be slow are not: at a pass for each tag they would take
+// hours.
 func TestSplitThinkingIsLinear(t *testing.T) {
 	for _, unit := range []string{"<think><think></think>", "<think></think>", "</think", "<", "`</think>`", "<think>"} {
 		begin := time.Now()
 		splitThinking(strings.Repeat(unit, 100_000), true)
-		if d := time.Since(begin); d > 5*time.Second {
+		if d := time.Since(begin); d > 2*time.Minute {
 			t.Errorf("%d × %q took %v", 100_000, unit, d)
 		}
 	}
