@@ -238,3 +238,40 @@ func TestCommandRemovesItsFolder(t *testing.T) {
 		t.Errorf("outcome %+v, folders %q", out, folders(t))
 	}
 }
+
+// A store that names a folder of something else as the sandbox of a session, as
+// a copied or a hostile one may, does not get it removed.
+func TestRecordedFolderOfSomethingElse(t *testing.T) {
+	interrupt := make(chan bool, 1)
+	first := true
+	var b *bench
+	b = newBench(t, func(a ask) (int, string) {
+		switch {
+		case a.Turn == 0:
+			return shell("echo x > f")
+		case first:
+			first = false
+			interrupt <- true
+			<-b.now.Load().stop.soft
+			return calls("read_file", `{"path":"f"}`)
+		}
+		return says("done")
+	})
+	b.prompts("a")
+	b.interruptedRun(interrupt)
+	folder := b.workFolder(0, 0)
+	removeFolder(t, folder)
+	thesis := filepath.Join(folder, "work", "thesis")
+	if err := os.MkdirAll(filepath.Dir(thesis), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, thesis, "mine")
+	b.mustRun(resume, func(o *Options) { o.WorkDir = "elsewhere" })
+	b.wantEnds(answered)
+	if out := b.outcome(0); out.Attempts != 2 {
+		t.Errorf("the sandbox was not lost: %+v", out)
+	}
+	if text, err := os.ReadFile(thesis); err != nil || string(text) != "mine" {
+		t.Errorf("the folder holds %q, %v", text, err)
+	}
+}

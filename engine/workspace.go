@@ -139,7 +139,7 @@ func (w *workspace) giveUp(s *session, e end) {
 	keep := s.run.keeps(e.end, true)
 	if w.box == nil && w.recorded != nil && !keep { // an earlier session of the program used it
 		if _, err := s.openBox(context.Background()); err != nil {
-			os.RemoveAll(w.recorded.Folder)
+			s.run.discardBox(w.recorded)
 		}
 	}
 	if w.box == nil {
@@ -154,9 +154,27 @@ func (w *workspace) discard(s *session) {
 	if w.box != nil {
 		s.run.closeBox(w.box, true)
 	} else if w.recorded != nil {
-		os.RemoveAll(w.recorded.Folder)
+		s.run.discardBox(w.recorded)
 	}
 	w.box, w.recorded = nil, nil
+}
+
+// discardBox removes a recorded sandbox that cannot be opened. Elsewhere than in
+// the run's own folder there may be something else by now, or a store that is
+// not ours may lie.
+func (r *Run) discardBox(rec *db.Sandbox) {
+	folder := filepath.Clean(rec.Folder)
+	var err error
+	if filepath.Dir(folder) == r.workDir {
+		err = os.RemoveAll(folder)
+	} else {
+		ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+		defer cancel()
+		err = sandbox.Discard(ctx, folder, rec.Nonce)
+	}
+	if err != nil {
+		r.log.Warn("remove sandbox", "folder", folder, "error", err)
+	}
 }
 
 func (r *Run) closeBox(box *sandbox.Local, remove bool) {
@@ -212,8 +230,12 @@ func ordinalOf(name string) (db.Ordinal, bool) {
 	return db.MakeOrdinal(index, rollout), true
 }
 
-// workFolder is the folder for the work folders of one run.
+// workFolder is the folder for the work folders of one run. A store may come
+// from somebody else, and its run's ID lead elsewhere.
 func workFolder(o *Options, runID string) (string, error) {
+	if !runName().MatchString(runID) {
+		return "", fmt.Errorf("run ID %.50q: %w", runID, db.ErrDamaged)
+	}
 	root, err := workRoot(o)
 	return filepath.Join(root, runID), err
 }

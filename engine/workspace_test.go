@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -195,6 +196,20 @@ func TestOrdinalOfFolder(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// The work folders of a run lie in a folder of its own, whatever its store says.
+func TestWorkFolderOfARun(t *testing.T) {
+	o := &Options{WorkDir: "/work"}
+	for id, want := range map[string]string{
+		"0f8fad5b-d9cb-469f-a165-70867728950e": "/work/0f8fad5b-d9cb-469f-a165-70867728950e",
+		"":                                     "", "..": "", "../x": "", "a/b": "", "/etc": "", ".x": "", strings.Repeat("x", 200): "",
+	} {
+		got, err := workFolder(o, id)
+		if got != want || (want == "") != errors.Is(err, db.ErrDamaged) {
+			t.Errorf("%q: %q, %v", id, got, err)
 		}
 	}
 }

@@ -177,14 +177,28 @@ func discard(ctx context.Context, base string) error {
 			return fmt.Errorf("remove %s: it holds %q: %w", base, e.Name(), errForeign)
 		}
 	}
+	// One without a nonce was never finished, or is damaged: its supervisors
+	// are still known by their locks.
+	nonce, boot, _ := readNonce(base)
+	return remove(ctx, base, nonce, boot)
+}
+
+// Discard removes the sandbox in a folder, of which is known that it had this
+// nonce, and ends what still runs in it. Any other folder stays as it is.
+func Discard(ctx context.Context, base, nonce string) error {
+	found, boot, err := readNonce(base)
+	if err != nil || found != nonce {
+		return nil
+	}
+	return remove(ctx, base, nonce, boot)
+}
+
+func remove(ctx context.Context, base, nonce, boot string) error {
 	l, err := newLocal(LocalOptions{Base: base})
 	if err != nil {
 		return err
 	}
-	l.reopened = true
-	// One without a nonce was never finished, or is damaged: its supervisors
-	// are still known by their locks.
-	l.nonce, l.boot, _ = readNonce(base)
+	l.reopened, l.nonce, l.boot = true, nonce, boot
 	return l.Close(ctx, true)
 }
 

@@ -65,6 +65,26 @@ func TestCloseAfterSupervisorWasKilled(t *testing.T) {
 	}
 }
 
+// A sandbox is discarded by its nonce: what else lies under its name stays.
+func TestDiscard(t *testing.T) {
+	l := open(t, LocalOptions{})
+	mustRun(t, l, "0", "echo x > ../beside")
+	base := filepath.Dir(l.Root())
+	foreign := t.TempDir()
+	write(t, filepath.Join(foreign, "thesis"), "mine", 0o600)
+	for folder, nonce := range map[string]string{base: "another", foreign: l.Nonce(), filepath.Join(foreign, "gone"): l.Nonce(), foreign + "/.": ""} {
+		if err := Discard(t.Context(), folder, nonce); err != nil {
+			t.Errorf("%s: %v", folder, err)
+		}
+	}
+	if !there(base, "nonce")() || !there(base, "beside")() || content(t, foreign, "thesis") != "mine" {
+		t.Error("a folder was removed that is another one")
+	}
+	if err := Discard(t.Context(), base, l.Nonce()); err != nil || there(base)() {
+		t.Errorf("the sandbox is still there, %v", err)
+	}
+}
+
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
 	outside := filepath.Join(t.TempDir(), "outside")
