@@ -41,6 +41,41 @@
 // trusted to be sound, nor are its pages: they are looked at before bbolt,
 // which panics at damage, and in goroutines of its own, meets them.
 //
+// # Why so
+//
+// Measured on 2 cores and ext4. A turn of 4 KB is 9 KB with the reply as it came:
+//
+//	zstd                  turn      outcome  short result  processor for a turn
+//	default               2,290 B   470 B    210 B          50 µs
+//	fastest               2,410 B   500 B    270 B          32 µs
+//	fastest, dictionary   2,140 B   210 B    110 B          52 µs
+//	default, dictionary   2,070 B   190 B    110 B         130 µs
+//
+// That is for words of chance; a turn of English or code gets smaller by 16 % with
+// the dictionary. One that has tables for the codes as well saves 1 to 2 % more.
+//
+// Sessions of three such turns, 64 of them in flight, whose JSONL has 15.7 KB:
+//
+//	pages               store     full  written for a turn, 64 writers and 1
+//	4 KB, split at ½    13.2 KB   61 %  17 KB and  49 KB
+//	8 KB, split at ¾    10.7 KB   75 %  22 KB and  83 KB
+//	16 KB, split at ¾   11.7 KB   68 %  34 KB and 147 KB
+//
+// Two turns do not fit on a page of 4 KB. Sessions that come one after the other
+// need 1.6 bytes for one of JSONL with 8 KB split at ½, 0.65 split at 0.9, and
+// 0.56 split when full; of sessions that write in turns, full pages make the
+// store a sixth larger than 0.9 does. How long a commit takes does not differ.
+//
+//   - The list of free pages is left out while the store is open. Written with
+//     each commit, one long reader made of a file of 17 MB one of 494 MB.
+//   - 64 GiB of address space are mapped from the start, since a writer that has
+//     to map more waits for readers, and holds up new ones.
+//   - A commit takes what waits, without a timer. It is two fdatasyncs: alone it
+//     takes half a millisecond, and of 256 writers a hundred share one.
+//   - The file grows by 4 MB, as a hole. Zeros written ahead save 15 % of a
+//     commit that has only new pages, and most have old ones.
+//   - Values of more than 256 KB lie elsewhere, since a put rewrites its page.
+//
 // # Caveats
 //
 // One process at a time has a store open to write, any number may read while

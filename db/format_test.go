@@ -56,7 +56,8 @@ func TestFormatNamesTheBuckets(t *testing.T) {
 		t.Errorf("order of FORMAT.md:\n%s", d)
 	}
 	var pictured []string
-	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z]+)  +\S`).FindAllStringSubmatch(string(readFile(t, "doc.go")), -1) {
+	doc, _, _ := strings.Cut(string(readFile(t, "doc.go")), "# Writing")
+	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z]+)  +\S`).FindAllStringSubmatch(doc, -1) {
 		pictured = append(pictured, m[1])
 	}
 	if d := cmp.Diff(inOrder, pictured); d != "" {
