@@ -118,13 +118,14 @@ func (k *kind) explains(met []*fault, end string, refused bool) bool {
 		}
 	}
 	fails := strings.HasPrefix(k.end, "failed ") // by itself, whenever no fault is in its way
+	enough := failed >= tries || fails || refused && failed >= tries/2
 	switch {
 	case end == "partial cut_replies":
 		return cut >= cuts
-	case end == "failed network" && refused && (failed >= tries/2 || fails):
-		return true
+	case end == "failed network" && refused:
+		return enough
 	}
-	return end == last && (failed >= tries || fails)
+	return end == last && enough
 }
 
 func namesOf(met []*fault) (list []string) {

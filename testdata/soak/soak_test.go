@@ -204,6 +204,8 @@ func TestExplanations(t *testing.T) {
 		{sound, nil, "failed server", true, false},
 		{failing, met("reset"), "failed network", false, true},
 		{failing, met("late"), "failed network", true, true},
+		{sound, met("reset", "reset", "status 500"), "failed server", true, true},
+		{sound, met("reset", "reset", "status 500"), "failed server", false, false},
 		{failing, met("late"), "failed network", false, false},
 		{failing, met("reset"), "failed server", false, false},
 	} {
