@@ -116,7 +116,7 @@ func storeKeys(tb testing.TB, store []byte) (places []place) {
 // changeFile changes a store behind its back.
 func changeFile(tb testing.TB, path string, change func(*bolt.Tx) error) {
 	tb.Helper()
-	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
+	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true, Timeout: time.Second})
 	if err != nil {
 		tb.Fatal(err)
 	}

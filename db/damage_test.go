@@ -401,7 +401,7 @@ func TestMissingPieces(t *testing.T) {
 // changeStore changes what a store holds behind its back.
 func changeStore(tb testing.TB, path string, fn func(*bolt.Tx) error) {
 	tb.Helper()
-	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true})
+	db, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true, Timeout: time.Second})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -48,6 +48,41 @@ func TestHostileNumbers(t *testing.T) {
 	}
 }
 
+// Rows of a plan and outcomes are of prompts that are registered, so that sets
+// of them take no more memory than these do.
+func TestHostileIndices(t *testing.T) {
+	dir := t.TempDir()
+	s := sampleStore(t, filepath.Join(dir, "sample.db"))
+	closeSound(t, s)
+	sound := usedPart(t, s.Path())
+	const most = 1<<32 - 1
+	for name, change := range map[string]func(*bolt.Tx) error{
+		"plan": func(tx *bolt.Tx) error {
+			key := keyOfPage(planRows, 0)
+			return bucketPlan.of(reader{tx}).Put(key, seal(key, []byte{0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff}))
+		},
+		"outcomes": func(tx *bolt.Tx) error {
+			puts, err := encodeOutcome(MakeOrdinal(most, 0), &Outcome{End: "completed", Attempt: -1})
+			return errors.Join(err, apply(reader{tx}, puts))
+		},
+	} {
+		path := filepath.Join(dir, name+".db")
+		writeFile(t, path, sound)
+		changeStore(t, path, change)
+		s, err := Open(path, Options{ReadOnly: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		_, planned := s.Planned()
+		heads := s.OutcomeHeads(0, func(OutcomeHead) bool { return true })
+		outcomes := s.Outcomes(0, func(Ordinal, Outcome) error { return nil })
+		if (name == "plan") != errors.Is(planned, ErrDamaged) || (name == "outcomes") != (errors.Is(heads, ErrDamaged) && errors.Is(outcomes, ErrDamaged)) {
+			t.Errorf("%s: %v, %v, %v", name, planned, heads, outcomes)
+		}
+	}
+}
+
 // A frame makes nobody take more memory than its length allows.
 func TestFrameThatClaimsTooMuch(t *testing.T) {
 	s := newStore(t)

@@ -63,6 +63,7 @@ func scanOutcomes[T any](s *Store, part byte, from Ordinal, page int,
 	for next != nil {
 		places, found = places[:0], found[:0]
 		err := s.view(func(tx reader) error {
+			prompts := registered(tx)
 			c := bucketOutcomes.of(tx).Cursor()
 			k, v := c.Seek(next)
 			for ; len(k) == outcomeKey && k[0] == part && len(found) < page; k, v = c.Next() {
@@ -70,8 +71,11 @@ func scanOutcomes[T any](s *Store, part byte, from Ordinal, page int,
 				if err != nil {
 					return err
 				}
-				places = append(places, Ordinal(binary.BigEndian.Uint64(k[1:])))
-				found = append(found, t)
+				o := Ordinal(binary.BigEndian.Uint64(k[1:]))
+				if o.Index() >= prompts {
+					return damaged("outcome of %s: its prompt is not registered", o)
+				}
+				places, found = append(places, o), append(found, t)
 			}
 			return nil
 		})

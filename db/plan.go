@@ -136,6 +136,7 @@ func (s *Store) Plan() (p Plan, ok bool, err error) {
 func (s *Store) PlanRows(from int, dst []uint32) (int, error) {
 	n := 0
 	err := s.view(func(tx reader) error {
+		prompts := registered(tx)
 		for n < len(dst) {
 			page, at := (from+n)/rowsPerPage, (from+n)%rowsPerPage
 			rows, err := planPage(tx, page)
@@ -147,6 +148,9 @@ func (s *Store) PlanRows(from int, dst []uint32) (int, error) {
 			}
 			for rows = rows[4*at:]; len(rows) > 0 && n < len(dst); rows = rows[4:] {
 				dst[n] = binary.BigEndian.Uint32(rows)
+				if int(dst[n]) >= prompts {
+					return damaged("plan: prompt %d is not registered", dst[n])
+				}
 				n++
 			}
 		}
