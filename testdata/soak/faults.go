@@ -204,8 +204,9 @@ func (s *spoiler) garbledBody() {
 	s.whole = false
 }
 
+// shortLength sends the beginning of the reply as if it were all.
 func (s *spoiler) shortLength() {
-	s.reply.body = s.reply.body[:s.random.IntN(len(s.reply.body))]
+	s.reply.body = s.reply.body[:s.random.IntN(len(s.reply.body)/2)]
 	s.deliver()
 	s.whole = false
 }

@@ -20,9 +20,6 @@ const (
 	batchSize = 50
 	maxTurns  = 6
 
-	exitFailed     = 1
-	exitTerminated = 128 + int(syscall.SIGTERM)
-
 	// lastPrompts is how many prompts the last resume may begin, at most.
 	lastPrompts = 2 * batchSize
 	// patience is how long anything may take beside the time of the soak.
@@ -121,9 +118,9 @@ func (s *soak) run(ctx context.Context) error {
 	defer s.end.close()
 	s.began = time.Now()
 	for left := s.size.time; left > 0 && ctx.Err() == nil; left = s.size.time - time.Since(s.began) {
-		l := life{d: left, by: syscall.SIGTERM, flags: []string{"--retry_failed=none"}}
+		l := life{time: left, by: syscall.SIGTERM, flags: []string{"--retry_failed=none"}}
 		if k := s.size.kill; k > 0 && k < left {
-			l.d, l.by = k, syscall.SIGKILL
+			l.time, l.by = k, syscall.SIGKILL
 			s.deaths++
 		}
 		if err := s.live(ctx, l); err != nil {
@@ -137,92 +134,4 @@ func (s *soak) run(ctx context.Context) error {
 	}
 	s.end.close()
 	return s.examine()
-}
-
-// life is that of one process which works on the run.
-type life struct {
-	d     time.Duration  // after which it is ended
-	by    syscall.Signal // 0: it ends by itself
-	flags []string
-}
-
-// live lets a process work on the run, with readers beside it.
-func (s *soak) live(ctx context.Context, l life) error {
-	s.end.peace.Lock() // until it knows that somebody is there
-	first := s.end.nextReply()
-	c, err := s.program().Start(append([]string{"--dataset_file=prompts.jsonl", fmt.Sprintf("--batch_size=%d", batchSize), "--run_name=" + runName, "--resume",
-		"--model=simulated", "--base_url=" + s.end.url, "--distribution=local", "--work_dir=state", fmt.Sprintf("--max_turns=%d", maxTurns),
-		fmt.Sprintf("--num_workers=%d", s.size.workers), "--request_timeout=" + s.size.chaos.limit.String(),
-		"--prompt_timeout=" + s.size.promptTimeout.String()}, l.flags...)...)
-	if err != nil {
-		s.end.peace.Unlock()
-		return err
-	}
-	select {
-	case <-first:
-	case <-c.Ended():
-	}
-	s.end.peace.Unlock()
-	s.done.Store(0)
-	beside, leave := context.WithCancel(ctx)
-	var others sync.WaitGroup
-	others.Go(func() { s.watch(beside, c.PID()) })
-	others.Go(func() { s.read(beside, s.status) })
-	others.Go(func() { s.read(beside, s.export) })
-	early := s.wait(ctx, c, l)
-	leave()
-	if ctx.Err() != nil {
-		c.Signal(syscall.SIGKILL)
-	} else if !early && l.by != 0 {
-		c.Signal(l.by)
-	}
-	e := c.Wait()
-	others.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if err := s.judge(l, e, early); err != nil {
-		return err
-	}
-	return s.check()
-}
-
-// wait waits until the time of a life is over, and tells whether it ended before.
-func (s *soak) wait(ctx context.Context, c *shipped.Call, l life) (early bool) {
-	var over <-chan time.Time
-	if l.by != 0 {
-		timer := time.NewTimer(l.d)
-		defer timer.Stop()
-		over = timer.C
-	}
-	select {
-	case <-c.Ended():
-		return l.by != 0
-	case <-over:
-	case <-ctx.Done():
-	}
-	return false
-}
-
-// judge says what is wrong with how a process ended.
-func (s *soak) judge(l life, e shipped.Ending, early bool) error {
-	s.lives++
-	where := fmt.Sprintf("process %d", s.lives)
-	fmt.Fprintf(s.log, "%4.0f s: %s ended; %d requests so far\n", time.Since(s.began).Seconds(), where, s.end.total())
-	if err := os.WriteFile(filepath.Join(s.dir, fmt.Sprintf("said-%d.txt", s.lives)), []byte(e.Text), 0o644); err != nil {
-		return err
-	}
-	switch {
-	case early:
-		return fmt.Errorf("%s ended before its time: %v", where, e)
-	case l.by == syscall.SIGKILL:
-		if line := e.Alarm(); line != "" || e.By != l.by {
-			s.say(where, fmt.Sprintf("was killed and said %q: %v", line, e))
-		}
-	case l.by != 0:
-		s.say(where, e.Wrong(exitTerminated)...)
-	default:
-		s.say(where, e.Wrong(0, exitFailed)...)
-	}
-	return nil
 }
