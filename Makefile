@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 10m
 # Packages that ./... does not find.
-MEASURES := ./testdata/figures ./testdata/bench ./testdata/crash ./testdata/crash/power ./testdata/soak ./testdata/shipped ./testdata/fuzzers ./testdata/leak
+MEASURES := ./testdata/figures ./testdata/bench ./testdata/crash ./testdata/crash/power ./testdata/soak ./testdata/shipped ./testdata/fuzzers ./testdata/leak ./testdata/machine
 
 .PHONY: build test race fuzz bench figures crash soak lint demo verify clean
 

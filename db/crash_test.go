@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"hermes-batch/testdata/machine"
 )
 
 func isAbout(err error) string {
@@ -132,7 +134,7 @@ func mustFail(t *testing.T, c *child, reason string) int {
 	durable := 0
 	line := c.line(t)
 	if strings.HasPrefix(line, "no mount") {
-		lacks(t, line)
+		machine.Lacks(t, line)
 	}
 	for ; strings.HasPrefix(line, "durable"); line = c.line(t) {
 		if _, err := fmt.Sscanf(line, "durable %d", &durable); err != nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"hermes-batch/testdata/leak"
+	"hermes-batch/testdata/machine"
 )
 
 // childEnv makes the test binary play the part of another process.
@@ -60,7 +61,7 @@ func startChild(t *testing.T, part, path string, attr *syscall.SysProcAttr) *chi
 	c.lines = bufio.NewScanner(out)
 	if err := c.cmd.Start(); err != nil {
 		if attr != nil {
-			lacks(t, fmt.Sprintf("no namespaces here: %v", err))
+			machine.Lacks(t, fmt.Sprintf("no namespaces here: %v", err))
 		}
 		t.Fatal(err)
 	}
@@ -219,14 +220,4 @@ func childMount(path string) error {
 	r, err := s.Check(context.Background(), true)
 	fmt.Println("check", r.Found, err)
 	return s.Close()
-}
-
-// lacks skips a test for want of something on the machine, and fails it where
-// everything has to be there.
-func lacks(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"hermes-batch/db"
+	"hermes-batch/testdata/machine"
 )
 
 // childVariable makes the test binary a program that makes one run under the
@@ -391,7 +392,7 @@ func children(t *testing.T, pid int) (pids []int) {
 	t.Helper()
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	if err != nil || len(tasks) == 0 {
-		lacks(t, "the kernel does not list the children of a process")
+		machine.Lacks(t, "the kernel does not list the children of a process")
 	}
 	for _, task := range tasks {
 		list, _ := os.ReadFile(task)
@@ -506,14 +507,4 @@ func (b *bench) commit(recs ...db.Record) {
 	if err := errors.Join(err, s.Close()); err != nil {
 		b.t.Fatal(err)
 	}
-}
-
-// lacks skips a test for want of something on the machine, and fails it where
-// everything has to be there.
-func lacks(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hermes-batch/testdata/machine"
 )
 
 func TestIgnored(t *testing.T) {
@@ -73,7 +75,7 @@ func TestIgnoredByNestedFiles(t *testing.T) {
 func TestIgnoredAsGitDoes(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		lacks(t, "no git to compare with")
+		machine.Lacks(t, "no git to compare with")
 	}
 	dir := t.TempDir()
 	run := func(stdin string, args ...string) string {
@@ -180,14 +182,4 @@ func escapeGlob(name string) string {
 		b.WriteByte(c)
 	}
 	return b.String()
-}
-
-// lacks skips a test for want of something on the machine, and fails it where
-// everything has to be there.
-func lacks(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
 }

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"syscall"
 	"testing"
+
+	"hermes-batch/testdata/machine"
 )
 
 // asUser runs fn on a thread that acts as that user. The thread ends with fn.
@@ -28,7 +30,7 @@ func asUser(uid uintptr, fn func() error) error {
 
 func TestForeignPeer(t *testing.T) {
 	if os.Geteuid() != 0 {
-		lacks(t, "acting as another user takes root")
+		machine.Lacks(t, "acting as another user takes root")
 	}
 	const nobody = 65534
 	_, socket := start(t, defaultLimits, map[string]Verb{"echo": echo})
@@ -49,14 +51,4 @@ func TestForeignPeer(t *testing.T) {
 	if err := ask(); err != nil {
 		t.Errorf("the run's own user: %v", err)
 	}
-}
-
-// lacks skips a test for want of something on the machine, and fails it where
-// everything has to be there.
-func lacks(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
 }

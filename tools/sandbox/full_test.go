@@ -7,13 +7,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"hermes-batch/testdata/machine"
 )
 
 // A full disk costs the file, not the result, and the room comes back.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
-		lacks(t, "file systems cannot be mounted here: "+err.Error())
+		machine.Lacks(t, "file systems cannot be mounted here: "+err.Error())
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	l := open(t, LocalOptions{Base: filepath.Join(dir, "box")})
@@ -36,16 +38,6 @@ func TestFullDisk(t *testing.T) {
 	if r := mustRun(t, l, "2", "yes | head -c 500000"); r.Full == nil || r.Full.Size != 500_000 {
 		t.Errorf("with room: %+v", r.Full)
 	}
-}
-
-// lacks skips a test for want of something on the machine, and fails it where
-// everything has to be there.
-func lacks(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
 }
 
 // A folder that is shared with others stays as it is; the file lies in the

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"hermes-batch/testdata/machine"
 	"hermes-batch/testdata/shipped"
 )
 
@@ -44,7 +45,7 @@ func TestPowerCuts(t *testing.T) {
 	}
 	r, err := Run(t.Context(), c)
 	if errors.Is(err, ErrNoStrace) {
-		lacks(t, err.Error())
+		machine.Lacks(t, err.Error())
 	}
 	var text strings.Builder
 	r.Print(&text)
@@ -89,19 +90,9 @@ func TestRunStops(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Run(ctx, Config{Binary: "/bin/true", Dir: dir, Quick: true})
 	if errors.Is(err, ErrNoStrace) {
-		lacks(t, err.Error())
+		machine.Lacks(t, err.Error())
 	}
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
 	}
-}
-
-// lacks skips a test for want of something on the machine, and fails it where
-// CI is set: there nothing may be skipped.
-func lacks(t *testing.T, what string) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatal(what)
-	}
-	t.Skip(what)
 }
