@@ -3,13 +3,9 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"strings"
-	"syscall"
 
 	"hermes-batch/testdata/figures"
 	"hermes-batch/testdata/shipped"
@@ -45,13 +41,7 @@ func main() {
 	var o options
 	o.register(flag.CommandLine)
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := o.do(ctx)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	shipped.Main("bench", o.do)
 }
 
 func (o *options) do(ctx context.Context) error {
@@ -64,9 +54,9 @@ func (o *options) do(ctx context.Context) error {
 // run measures and reports. Scenarios that did not work are an error, after
 // the figures of the others.
 func (o *options) run(ctx context.Context, size sizes, out, log io.Writer) error {
-	only, err := pick(o.only)
+	only, err := shipped.Pick(o.only, names())
 	if err != nil {
-		return fmt.Errorf("-only: %w", err)
+		return err
 	}
 	dir, err := os.MkdirTemp(o.dir, "hermes-bench-")
 	if err != nil {
@@ -106,29 +96,18 @@ func (o *options) command() string {
 // programs are what is measured; the first is the one whose figures have
 // targets.
 func (o *options) programs(ctx context.Context, dir string) ([]program, error) {
-	path := o.binary
-	if path == "" {
-		path = filepath.Join(dir, "hermes-batch")
-		if err := shipped.Build(ctx, path); err != nil {
-			return nil, err
-		}
+	path, err := shipped.Given(ctx, o.binary, dir)
+	if err != nil {
+		return nil, err
 	}
 	list := []program{{label: figures.This, path: path}}
-	if o.vs != "" {
-		list = append(list, program{label: figures.Other, path: o.vs})
+	if o.vs == "" {
+		return list, nil
 	}
-	for i := range list {
-		// Programs run in folders of their own.
-		path, err := filepath.Abs(list[i].path)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := os.Stat(path); err != nil {
-			return nil, err
-		}
-		list[i].path = path
+	if path, err = shipped.Given(ctx, o.vs, dir); err != nil {
+		return nil, err
 	}
-	return list, nil
+	return append(list, program{label: figures.Other, path: path}), nil
 }
 
 func labels(programs []program) (list []string) {

@@ -7,8 +7,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"slices"
-	"strings"
 	"time"
 
 	"hermes-batch/testdata/figures"
@@ -39,15 +37,6 @@ func names() (list []string) {
 		list = append(list, s.name)
 	}
 	return list
-}
-
-// pick reads a pattern of names, which has to match one at least.
-func pick(pattern string) (*regexp.Regexp, error) {
-	only, err := regexp.Compile(pattern)
-	if err == nil && !slices.ContainsFunc(names(), only.MatchString) {
-		err = fmt.Errorf("%q is none of %s", pattern, strings.Join(names(), ", "))
-	}
-	return only, err
 }
 
 // bench is one run of the harness.

@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"hermes-batch/testdata/figures"
@@ -49,37 +47,25 @@ func main() {
 	if o.seed == 0 {
 		o.seed = uint64(time.Now().UnixNano()) % 1_000_000
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := o.run(ctx, os.Stdout, os.Stderr)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "crash:", err)
-		os.Exit(1)
-	}
+	shipped.Main("crash", func(ctx context.Context) error { return o.run(ctx, os.Stdout, os.Stderr) })
 }
 
 // errViolated says that something was lost; what it was has been printed.
 var errViolated = errors.New("violations")
 
 func (o *options) run(ctx context.Context, out, log io.Writer) error {
-	only, err := pick(o.only)
+	only, err := shipped.Pick(o.only, names())
 	if err != nil {
-		return fmt.Errorf("-only: %w", err)
+		return err
 	}
 	dir, err := shipped.Folder(o.dir, "hermes-crash-")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(dir) // unless runs are kept in it
-	binary := o.binary
-	if binary == "" {
-		binary = filepath.Join(dir, "hermes-batch")
-		if err := shipped.Build(ctx, binary); err != nil {
-			return err
-		}
-		defer os.Remove(binary)
-	}
-	if binary, err = filepath.Abs(binary); err != nil {
+	defer os.Remove(filepath.Join(dir, shipped.Built))
+	binary, err := shipped.Given(ctx, o.binary, dir)
+	if err != nil {
 		return err
 	}
 	facts, err := figures.ReadMachine(dir)

@@ -7,8 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"regexp"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -37,15 +35,6 @@ func names() (list []string) {
 		list = append(list, s.name)
 	}
 	return list
-}
-
-// pick reads a pattern of names, which has to match one at least.
-func pick(pattern string) (*regexp.Regexp, error) {
-	only, err := regexp.Compile(pattern)
-	if err == nil && !slices.ContainsFunc(names(), only.MatchString) {
-		err = fmt.Errorf("%q is none of %s", pattern, strings.Join(names(), ", "))
-	}
-	return only, err
 }
 
 // scale says how much is done. A number that is 0 has no bound but the time.

@@ -16,11 +16,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"regexp"
 	"strings"
-	"syscall"
 	"time"
+
+	"hermes-batch/testdata/shipped"
 )
 
 // minimizing bounds the runs to make one input smaller. The default, a minute
@@ -31,13 +31,7 @@ func main() {
 	total := flag.Duration("time", 10*time.Minute, "for all targets together, about")
 	only := flag.String("only", "", "`pattern` of the targets to run, as in db.FuzzOpen")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *total, *only, os.Stdout)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "fuzzers:", err)
-		os.Exit(1)
-	}
+	shipped.Main("fuzzers", func(ctx context.Context) error { return run(ctx, *total, *only, os.Stdout) })
 }
 
 // target is one fuzz test.

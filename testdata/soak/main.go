@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"syscall"
 	"time"
 
 	"hermes-batch/testdata/figures"
@@ -54,13 +51,7 @@ func main() {
 	if o.seed == 0 {
 		o.seed = uint64(time.Now().UnixNano()) % 1_000_000
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := o.run(ctx, os.Stdout, os.Stderr)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "soak:", err)
-		os.Exit(1)
-	}
+	shipped.Main("soak", func(ctx context.Context) error { return o.run(ctx, os.Stdout, os.Stderr) })
 }
 
 // errViolated says that something was lost or left; what it was has been
@@ -72,14 +63,8 @@ func (o *options) run(ctx context.Context, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	binary := o.binary
-	if binary == "" {
-		binary = filepath.Join(dir, "hermes-batch")
-		if err := shipped.Build(ctx, binary); err != nil {
-			return err
-		}
-	}
-	if binary, err = filepath.Abs(binary); err != nil {
+	binary, err := shipped.Given(ctx, o.binary, dir)
+	if err != nil {
 		return err
 	}
 	facts, err := figures.ReadMachine(dir)
