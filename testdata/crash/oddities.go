@@ -163,15 +163,20 @@ func (s *site) readOnly() error {
 	return s.complete("read-only folder")
 }
 
+// away gives the folder of a run that works another name.
+func (s *site) away() (c *shipped.Call, name string, err error) {
+	if c, err = s.working(20); err != nil {
+		return nil, "", err
+	}
+	name = s.folder() + ".away"
+	return c, name, os.Rename(s.folder(), name)
+}
+
 // renamed takes the folder away from a run, and gives it back.
 func (s *site) renamed() error {
 	const where = "folder renamed"
-	c, err := s.working(20)
+	c, away, err := s.away()
 	if err != nil {
-		return err
-	}
-	away := s.folder() + ".away"
-	if err := os.Rename(s.folder(), away); err != nil {
 		return err
 	}
 	s.say(where, c.Wait().Wrong(exitStopped)...)
@@ -190,13 +195,8 @@ func (s *site) renamed() error {
 // removed takes the folder away for good: the next run is a new one.
 func (s *site) removed() error {
 	const where = "folder removed"
-	c, err := s.working(20)
+	c, away, err := s.away() // where the program puts nothing more into it
 	if err != nil {
-		return err
-	}
-	// Under another name the program puts nothing more into it meanwhile.
-	away := s.folder() + ".away"
-	if err := os.Rename(s.folder(), away); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(away); err != nil {

@@ -71,9 +71,7 @@ func (p picture) against(calm picture, may license) (wrong []string) {
 func differ(name string, got, want []string) []string {
 	for i := range max(len(got), len(want)) {
 		switch {
-		case i >= len(got):
-			return []string{fmt.Sprintf("%s has %d lines, an uninterrupted run's %d", name, len(got), len(want))}
-		case i >= len(want):
+		case i >= len(got), i >= len(want):
 			return []string{fmt.Sprintf("%s has %d lines, an uninterrupted run's %d", name, len(got), len(want))}
 		case got[i] != want[i]:
 			return []string{fmt.Sprintf("%s line %d differs from an uninterrupted run's:\n  %s\n  %s", name, i+1, around(got[i], want[i]), around(want[i], got[i]))}
@@ -135,7 +133,7 @@ func table(text []byte, may license) string {
 	return string(out)
 }
 
-// counts are those of SPEC 5: each prompt is one of them.
+// counts are those of statistics.json: each prompt is one of them.
 type counts struct {
 	Total, Kept, Filtered, Discarded, Failed, Pending int
 }
