@@ -10,16 +10,23 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// FuzzWalk patches a sound file and walks it.
-func FuzzWalk(f *testing.F) {
+// sampleFiles are a sound file as a crash leaves it and as the program does, and
+// the newest meta page of the latter.
+func sampleFiles(f *testing.F) (crashed, closed []byte, m metaPage) {
 	s := sampleStore(f, filepath.Join(f.TempDir(), "run.db"))
-	crashed := usedPart(f, s.Path())
+	crashed = usedPart(f, s.Path())
 	closeSound(f, s)
-	closed := usedPart(f, s.Path())
+	closed = usedPart(f, s.Path())
 	m, _, err := newestMeta(bytes.NewReader(closed))
 	if err != nil {
 		f.Fatal(err)
 	}
+	return crashed, closed, m
+}
+
+// FuzzWalk patches a sound file and walks it.
+func FuzzWalk(f *testing.F) {
+	crashed, closed, m := sampleFiles(f)
 	root := uint32(m.root) * uint32(m.pageSize)
 	f.Add(root, []byte{}, true)
 	f.Add(root+8, []byte{flagBranch, 0, 0xff, 0xff}, true)
@@ -70,14 +77,7 @@ func FuzzUnpack(f *testing.F) {
 // FuzzOpen patches a sound file in two places, mends the checksum of what that
 // made of its meta pages, and does with it all that can be done with a store.
 func FuzzOpen(f *testing.F) {
-	s := sampleStore(f, filepath.Join(f.TempDir(), "run.db"))
-	crashed := usedPart(f, s.Path())
-	closeSound(f, s)
-	closed := usedPart(f, s.Path())
-	m, _, err := newestMeta(bytes.NewReader(closed))
-	if err != nil {
-		f.Fatal(err)
-	}
+	crashed, closed, m := sampleFiles(f)
 	root := uint32(m.root) * uint32(m.pageSize)
 	f.Add(root+8, []byte{flagBranch, 0}, uint32(0), []byte{}, true)
 	f.Add(uint32(metaOffset+16), []byte{3}, uint32(m.pageSize)+metaOffset+16, []byte{3}, true)
