@@ -146,10 +146,8 @@ func (a *ahead) holds() bool {
 func (a *ahead) finish(ctx context.Context, rep *Report) error {
 	a.rep = rep
 	for b, was := range a.passed {
-		if err := a.restore(ctx, b, was); err != nil {
-			if err := a.pardon(err); err != nil {
-				return err
-			}
+		if err := a.pardon(a.restore(ctx, b, was)); err != nil {
+			return err
 		}
 	}
 	return a.pass.finish(ctx, db.MakeOrdinal(a.r.ledger.first(len(a.passed)), 0))

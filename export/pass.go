@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,14 +58,13 @@ func (p *pass) finish(ctx context.Context, from db.Ordinal) error {
 	return nil
 }
 
-// pardon keeps an error that is one file's alone for the end, and returns others.
+// pardon keeps an error that is one file's alone for the end, and returns others
+// and none as they are.
 func (p *pass) pardon(err error) error {
 	if !errors.Is(err, ErrWrite) {
 		return err
 	}
-	if p.failed == nil {
-		p.failed = err
-	}
+	p.failed = cmp.Or(p.failed, err)
 	return nil
 }
 
@@ -128,34 +128,26 @@ func (p *pass) add(o db.Ordinal, out *db.Outcome, v Verdict) error {
 		p.batch = p.r.begin(p.r.path(batchName(batch)))
 	}
 	line := p.r.line(&row)
-	if err := p.batch.add(line); err != nil {
-		if err := p.pardon(err); err != nil {
-			return err
-		}
-	}
-	if v != Kept {
-		return nil
+	if err := p.pardon(p.batch.add(line)); err != nil || v != Kept {
+		return err
 	}
 	if p.parquet != nil {
 		p.parquet.add(&row) // finishParquet tells its error
 	}
-	if err := p.merged.add(line); err != nil {
-		return p.pardon(err)
-	}
-	return nil
+	return p.pardon(p.merged.add(line))
 }
 
 // close finishes the batches before the given one.
 func (p *pass) close(before int) error {
 	for ; p.number < before; p.number++ {
-		if err := p.end(); err != nil {
-			if err := p.pardon(err); err != nil {
-				return err
-			}
-			continue
+		err := p.end()
+		if err == nil {
+			t := &p.r.ledger.batches[p.number]
+			t.rendered = t.digest
 		}
-		t := &p.r.ledger.batches[p.number]
-		t.rendered = t.digest
+		if err := p.pardon(err); err != nil {
+			return err
+		}
 	}
 	return nil
 }
